@@ -1,0 +1,384 @@
+"""Which faults can a user act on, and how does the process end for each?
+
+One root, ``HermesCronError``: the message is the fact and the place, ``hint`` the next command, ``code`` the spelling
+scripts see in ``--json``, ``exit_code`` the process's. Anything else that escapes is a bug of ours and keeps its
+traceback. ``docs/exit-codes.md`` is generated from this file.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class HermesCronError(Exception):
+    """A fault with a remedy. ``details`` are extra members of the JSON error object (plain JSON values)."""
+
+    code: ClassVar[str] = "Error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str | None = None, details: dict[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = details or {}
+
+
+# --- 1: it ran and failed -------------------------------------------------------------------------------------------
+
+
+class RunFailed(HermesCronError):
+    """The run ended in any state but ``ok``; its row says which."""
+
+    code = "RunFailed"
+
+
+class DiskFull(HermesCronError):
+    """A write failed for want of space; the old state was kept."""
+
+    code = "DiskFull"
+
+
+class NotRunning(HermesCronError):
+    """No scheduler lives on this home."""
+
+    code = "NotRunning"
+
+
+# --- 2: not understood, invalid -------------------------------------------------------------------------------------
+
+
+class Usage(HermesCronError):
+    """Options that exclude each other, a missing argument, a value of the wrong form."""
+
+    code = "Usage"
+    exit_code = 2
+
+
+class ScheduleInvalid(HermesCronError):
+    """Not wholly understood, out of range, or a day without a time."""
+
+    code = "ScheduleInvalid"
+    exit_code = 2
+
+
+class ScheduleAmbiguous(HermesCronError):
+    """Two readings; the hint has both spellings."""
+
+    code = "ScheduleAmbiguous"
+    exit_code = 2
+
+
+class ScheduleInPast(HermesCronError):
+    """No instant is left."""
+
+    code = "ScheduleInPast"
+    exit_code = 2
+
+
+class ScheduleNeverFires(HermesCronError):
+    """No instant ever: 30 February."""
+
+    code = "ScheduleNeverFires"
+    exit_code = 2
+
+
+class PromptEmpty(HermesCronError):
+    """Nothing after the colon."""
+
+    code = "PromptEmpty"
+    exit_code = 2
+
+
+class JobFileError(HermesCronError):
+    """Unknown key, wrong type, unknown name in a job file; the message begins with file:line."""
+
+    code = "JobFileError"
+    exit_code = 2
+
+
+class SkillFrontmatterError(HermesCronError):
+    """SKILL.md's front matter does not parse; the message begins with file:line."""
+
+    code = "SkillFrontmatterError"
+    exit_code = 2
+
+
+class SkillEncodingError(HermesCronError):
+    """SKILL.md is not UTF-8."""
+
+    code = "SkillEncodingError"
+    exit_code = 2
+
+
+class SkillNameMissing(HermesCronError):
+    """SKILL.md names no skill."""
+
+    code = "SkillNameMissing"
+    exit_code = 2
+
+
+class SkillNameInvalid(HermesCronError):
+    """A skill's name breaks the rule of agentskills.io."""
+
+    code = "SkillNameInvalid"
+    exit_code = 2
+
+
+class PlaybookInvalid(HermesCronError):
+    """A playbook does not parse or says something the format has not; the message begins with file:line."""
+
+    code = "PlaybookInvalid"
+    exit_code = 2
+
+
+class PatchNoMatch(HermesCronError):
+    """The text to replace is absent; the message has the nearest lines."""
+
+    code = "PatchNoMatch"
+    exit_code = 2
+
+
+class PatchAmbiguous(HermesCronError):
+    """The text to replace stands at several places."""
+
+    code = "PatchAmbiguous"
+    exit_code = 2
+
+
+# --- 3: not found, several ------------------------------------------------------------------------------------------
+
+
+class NotFound(HermesCronError):
+    """No such thing; the hint has the nearest names."""
+
+    code = "NotFound"
+    exit_code = 3
+
+
+class NameAmbiguous(HermesCronError):
+    """Several things fit the name or prefix."""
+
+    code = "NameAmbiguous"
+    exit_code = 3
+
+
+class SkillAmbiguous(HermesCronError):
+    """Several skills carry this name."""
+
+    code = "SkillAmbiguous"
+    exit_code = 3
+
+
+# --- 4: refused by a guard ------------------------------------------------------------------------------------------
+
+
+class SqlNotReadOnly(HermesCronError):
+    """The read-only guard refused a statement before it reached the wire."""
+
+    code = "SqlNotReadOnly"
+    exit_code = 4
+
+
+class AccountTooPowerful(HermesCronError):
+    """A database account that could write."""
+
+    code = "AccountTooPowerful"
+    exit_code = 4
+
+
+class SecretInPlainSight(HermesCronError):
+    """A password in a URL, an argument or a file where secrets do not belong."""
+
+    code = "SecretInPlainSight"
+    exit_code = 4
+
+
+class SkillOutsideRoot(HermesCronError):
+    """A link that leaves the allowed roots."""
+
+    code = "SkillOutsideRoot"
+    exit_code = 4
+
+
+class Refused(HermesCronError):
+    """A guard said no; the message says which and why."""
+
+    code = "Refused"
+    exit_code = 4
+
+
+# --- 5: conflict ----------------------------------------------------------------------------------------------------
+
+
+class Conflict(HermesCronError):
+    """Hand edits kept, already running, the name is taken, locked."""
+
+    code = "Conflict"
+    exit_code = 5
+
+
+# --- 78: configuration ----------------------------------------------------------------------------------------------
+
+
+class ConfigError(HermesCronError):
+    """config.toml or the environment: unparsable, unknown or mistyped key."""
+
+    code = "ConfigError"
+    exit_code = 78
+
+
+class HomeMissing(HermesCronError):
+    """A command that needs a home found none."""
+
+    code = "HomeMissing"
+    exit_code = 78
+
+
+class SchemaTooNew(HermesCronError):
+    """The store was written by a newer hermes-cron."""
+
+    code = "SchemaTooNew"
+    exit_code = 78
+
+
+class ExtraMissing(HermesCronError):
+    """A driver that is an optional extra is not installed; the hint has the install line."""
+
+    code = "ExtraMissing"
+    exit_code = 78
+
+
+class VaultError(HermesCronError):
+    """The vault cannot be opened: key missing, wrong, or the file damaged."""
+
+    code = "VaultError"
+    exit_code = 78
+
+
+# --- a database that does not answer --------------------------------------------------------------------------------
+
+
+class DatabaseError(HermesCronError):
+    """A database refused the connection or the statement. Never holds a password."""
+
+    code = "DatabaseError"
+
+
+# --- the model (in a run: retried by kind, or the run ends ``failed`` with ``reason``) -------------------------------
+
+
+class ModelError(HermesCronError):
+    """A model call that gave no usable reply. ``reason`` is the run's word for it."""
+
+    code = "ModelError"
+    reason: ClassVar[str] = "model_error"
+
+
+class ModelRateLimited(ModelError):
+    """HTTP 429. ``retry_after_s`` is what the server asked for (RFC 9110 10.2.3), None when it did not say."""
+
+    code = "ModelRateLimited"
+    reason = "rate_limited"
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after_s = retry_after_s
+
+
+class ModelOverloaded(ModelError):
+    """HTTP 5xx."""
+
+    code = "ModelOverloaded"
+    reason = "model_overloaded"
+
+
+class ModelUnreachable(ModelError):
+    """No connection: DNS, refused, TLS."""
+
+    code = "ModelUnreachable"
+    reason = "model_unreachable"
+
+
+class ModelTimeout(ModelError):
+    """No answer within the configured limit."""
+
+    code = "ModelTimeout"
+    reason = "model_timeout"
+
+
+class ModelAuth(ModelError):
+    """HTTP 401 or 403: the key is missing, wrong or not allowed."""
+
+    code = "ModelAuth"
+    reason = "model_auth"
+
+
+class ModelBadRequest(ModelError):
+    """HTTP 400, 404, 422: unknown model, unsupported parameter."""
+
+    code = "ModelBadRequest"
+    reason = "model_bad_request"
+
+
+class ModelContextLength(ModelError):
+    """The conversation is longer than the model's window."""
+
+    code = "ModelContextLength"
+    reason = "context_length"
+
+
+class ModelRefused(ModelError):
+    """The provider's content filter, or the model's own refusal."""
+
+    code = "ModelRefused"
+    reason = "model_refused"
+
+
+class ModelGarbage(ModelError):
+    """Status 200 and no completion: an HTML page, broken JSON, no choices."""
+
+    code = "ModelGarbage"
+    reason = "model_garbage"
+
+
+class StreamTruncated(ModelError):
+    """The reply ended without a finish reason."""
+
+    code = "StreamTruncated"
+    reason = "stream_truncated"
+
+
+class StreamStalled(ModelError):
+    """Frames but no content for longer than the stall limit."""
+
+    code = "StreamStalled"
+    reason = "stream_stalled"
+
+
+class EmptyReply(ModelError):
+    """Neither text nor tool calls."""
+
+    code = "EmptyReply"
+    reason = "empty_reply"
+
+
+class ModelNotConfigured(ModelError):
+    """No model, and no playbook fits the task."""
+
+    code = "ModelNotConfigured"
+    reason = "no_model"
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+class ToolFailed(HermesCronError):
+    """A tool's own "no": the model sees the message and goes on. Never ends a run by itself."""
+
+    code = "ToolFailed"
+
+
+class InvalidArguments(ToolFailed):
+    """A tool call's arguments are not JSON, not an object, or do not fit the schema."""
+
+    code = "InvalidArguments"
