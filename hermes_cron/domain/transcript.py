@@ -1,0 +1,95 @@
+"""What do a model and the loop say to each other, and how is it kept?
+
+A message is the provider's own JSON object (``{"role": ..., "content": ...}``), stored whole and sent as stored.
+Row 0 of a session is its ``Header``; rows 1.. are messages in the order in which they are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """Row 0: everything of a request that is not a message. Rendered once; a resume sends it as stored.
+
+    ``tools`` are OpenAI tool schemas. ``parameters`` go into the request body beside the messages (max_tokens, ...).
+    ``playbook`` is the embedded model's program and inputs when no language model drives the run (decision 9).
+    """
+
+    system: str
+    tools: tuple[Mapping[str, Any], ...] = ()
+    model: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    playbook: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call of an assistant message; ``arguments`` is the text as the model wrote it (blank means ``{}``)."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one model call. ``estimated`` when the provider reported none."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    cache_write: int = 0
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """``messages`` begin with the system message made from ``header.system``. ``timeout_s`` bounds the whole call."""
+
+    header: Header
+    messages: Sequence[Message]
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply:
+    """``message`` is what is stored and sent back; ``tool_calls`` and ``text`` are read from it.
+
+    ``model`` is the one that answered, as the provider names it. ``state_json`` is the playbook's result as data.
+    """
+
+    message: Message
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish: str = "stop"
+    usage: Usage | None = None
+    model: str = ""
+    elapsed_ms: int = 0
+    state_json: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedResult:
+    """A tool call whose result row is reserved. ``effect`` other than ``read`` commits an intent with the message."""
+
+    call: ToolCall
+    effect: str
+    arguments_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What one call gave. ``message`` is the ``role: tool`` object that the model sees, whole."""
+
+    seq: int
+    message: Message
+    ok: bool
+    elapsed_ms: int
+    started_ms: int  # since the run's start, for the trace
+    exit_code: int | None = None

@@ -1,0 +1,1 @@
+"""The store: SQLModel tables on SQLite (WAL), one writer thread, one journal."""

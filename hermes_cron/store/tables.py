@@ -1,0 +1,272 @@
+"""Which rows does the store keep? The lasting schema (design decisions 1, 2, 4, 13).
+
+Instants are aware UTC. Booleans that mean "not yet" are instants that are null. JSON columns hold text, so that a
+row reads the same through any driver. A later issue fills columns that are null today; it never changes a meaning.
+
+No ``from __future__ import annotations`` here: SQLModel reads the annotations.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Column, Index, LargeBinary, Text, UniqueConstraint, text
+from sqlmodel import Field, SQLModel
+
+from hermes_cron.domain.run import ACTIVE, OccurrenceState, RunState
+
+_RUN_STATES = ", ".join(f"'{state}'" for state in RunState)
+_ACTIVE = ", ".join(sorted(f"'{state}'" for state in ACTIVE))
+_OCCURRENCE_STATES = ", ".join(f"'{state}'" for state in OccurrenceState)
+
+
+class JobRow(SQLModel, table=True):
+    """A job file as last understood. Rebuilt from the files; ``uid`` survives edits and renames."""
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        Index("jobs_name_key", "name_key", unique=True, sqlite_where=text("removed_at IS NULL")),
+        Index("jobs_next_due", "next_due", sqlite_where=text("next_due IS NOT NULL")),
+    )
+
+    uid: str = Field(primary_key=True)
+    name: str
+    name_key: str
+    file_name: str = Field(index=True)
+    file_stat: str  # "mtime_ns ctime_ns size inode": unchanged means not read again
+    file_hash: str = Field(index=True)
+    spec: str | None = Field(default=None, sa_type=Text)  # the parsed job as JSON; null while never understood
+    broken: str | None = Field(default=None, sa_type=Text)  # "jobs/x.md:4 unknown key ...": the last good spec lives on
+    summary: str = Field(default="{}", sa_type=Text)  # what `list` prints of the job, made when the file was read
+    revision: int = 0
+    anchor: datetime  # what intervals count from; kept while the schedule's text and zone stay
+    first_seen: datetime
+    settled_until: datetime  # every instant up to here has its row
+    next_due: datetime | None = None
+    fired: int = 0  # occurrences that became runs, for max_runs
+    held_reason: str | None = None
+    held_at: datetime | None = None
+    removed_at: datetime | None = None
+    removed_by: str | None = None
+
+
+class JobRevisionRow(SQLModel, table=True):
+    """What the job's timing was, from when: the proof of what was due on Monday."""
+
+    __tablename__ = "job_revisions"
+
+    job_uid: str = Field(primary_key=True, foreign_key="jobs.uid")
+    revision: int = Field(primary_key=True)
+    effective_from: datetime
+    effective_until: datetime | None = None
+    name: str
+    schedule: str = Field(sa_type=Text)  # the phrases as JSON
+    trigger: str | None = Field(default=None, sa_type=Text)  # the trigger as JSON, anchors included
+    timezone: str
+    tzdata: str
+    policy: str = Field(sa_type=Text)  # catch_up, grace, overlap, jitter, start, until, max_runs as JSON
+    paused: str | None = None
+    actor: str
+
+
+class OccurrenceRow(SQLModel, table=True):
+    """One job at one instant. Exactly one row an instant: the constraint, not a check."""
+
+    __tablename__ = "occurrences"
+    __table_args__ = (
+        UniqueConstraint("job_uid", "scheduled_at", name="occurrences_once"),
+        CheckConstraint(f"state IN ({_OCCURRENCE_STATES})", name="occurrences_state"),
+        Index("occurrences_scheduled_at", "scheduled_at"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    job_uid: str = Field(foreign_key="jobs.uid")
+    scheduled_at: datetime
+    state: str
+    reason: str | None = None
+    run_id: str | None = Field(default=None, index=True)
+    late: bool = False
+    noted_at: datetime
+
+
+class OccurrenceSpanRow(SQLModel, table=True):
+    """Consecutive instants that share a fate: ``count`` instants of revision ``revision`` from first to last."""
+
+    __tablename__ = "occurrence_spans"
+    __table_args__ = (
+        UniqueConstraint("job_uid", "first_at", name="occurrence_spans_once"),
+        CheckConstraint(f"state IN ({_OCCURRENCE_STATES})", name="occurrence_spans_state"),
+        Index("occurrence_spans_last_at", "job_uid", "last_at"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    job_uid: str = Field(foreign_key="jobs.uid")
+    revision: int
+    first_at: datetime
+    last_at: datetime
+    count: int
+    state: str
+    reason: str | None = None
+    run_id: str | None = None  # merged: the run that stands for them
+    noted_at: datetime
+
+
+class RunRow(SQLModel, table=True):
+    """The execution of an occurrence, or a manual start."""
+
+    __tablename__ = "runs"
+    __table_args__ = (
+        CheckConstraint(f"state IN ({_RUN_STATES})", name="runs_state"),
+        # Overlap: ``slot`` is the job's uid while the run occupies it, null for ``overlap: allow`` and after the end.
+        Index("runs_slot", "slot", unique=True, sqlite_where=text("slot IS NOT NULL")),
+        Index("runs_active", "state", "queued_at", sqlite_where=text(f"state IN ({_ACTIVE})")),
+        Index("runs_job", "job_uid", "queued_at"),
+        Index("runs_ended_at", "ended_at"),
+    )
+
+    id: str = Field(primary_key=True)
+    job_uid: str | None = Field(default=None, foreign_key="jobs.uid")
+    job_name: str  # as it was called then; "prompt" for a run without a job
+    cause: str
+    scheduled_at: datetime | None = None
+    late: bool = False
+    spec: str = Field(sa_type=Text)  # the job as it was, JSON: what ran is what was declared then
+    arguments: str = Field(default="{}", sa_type=Text)  # --set values and the like, JSON
+    priority: int = 0
+    slot: str | None = None
+    state: str
+    reason: str | None = None
+    error: str | None = Field(default=None, sa_type=Text)
+    queued_at: datetime
+    start_after: datetime | None = None  # jitter, and later: waits for model and network
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    deadline_at: datetime | None = None
+    owner: str | None = Field(default=None, index=True)
+    fence: int = 0
+    attempt: int = 1
+    takeovers: int = 0
+    cancel_requested_at: datetime | None = None
+    cancel_by: str | None = None
+    steer: str | None = Field(default=None, sa_type=Text)
+    verdict: str | None = None
+    model: str | None = None
+    iterations: int = 0
+    tool_calls: int = 0
+    tool_errors: int = 0
+    tokens_input: int = 0
+    tokens_output: int = 0
+    tokens_cached: int = 0
+    cost_usd: float | None = None
+    output_path: str | None = None  # relative to the home
+    result: str | None = Field(default=None, sa_type=Text)  # what the next run compares with, JSON
+    silent: bool = False
+    actor: str = "schedule"
+
+
+class AttemptRow(SQLModel, table=True):
+    """One try inside a run."""
+
+    __tablename__ = "attempts"
+
+    run_id: str = Field(primary_key=True, foreign_key="runs.id")
+    number: int = Field(primary_key=True)
+    owner: str
+    fence: int
+    started_at: datetime
+    ended_at: datetime | None = None
+    state: str | None = None
+    reason: str | None = None
+
+
+class SessionRow(SQLModel, table=True):
+    """The searchable record of a run; kinds main, flush, summary, review, child."""
+
+    __tablename__ = "sessions"
+
+    id: str = Field(primary_key=True)
+    run_id: str = Field(foreign_key="runs.id", index=True)
+    kind: str
+    parent_id: str | None = None
+    parent_seq: int | None = None
+    started_at: datetime
+    ended_at: datetime | None = None
+
+
+class MessageRow(SQLModel, table=True):
+    """The journal. Row 0 is the header; a result's row is reserved (body null) when its call is committed."""
+
+    __tablename__ = "messages"
+
+    session_id: str = Field(primary_key=True, foreign_key="sessions.id")
+    seq: int = Field(primary_key=True)
+    role: str  # header, user, assistant, tool, compaction
+    body: bytes | None = Field(default=None, sa_column=Column("body", LargeBinary, nullable=True))
+    call_id: str | None = None
+    tool: str | None = None
+    arguments_hash: str | None = None
+    ok: bool | None = None
+    exit_code: int | None = None
+    started_ms: int | None = None  # since the run's start
+    elapsed_ms: int | None = None
+    covers_from: int | None = None  # compaction: the rows this one stands for
+    covers_to: int | None = None
+    at: datetime | None = None
+
+
+class EffectRow(SQLModel, table=True):
+    """The intent of a call that changes something outside; its receipt is ``receipt_at``."""
+
+    __tablename__ = "effects"
+
+    session_id: str = Field(primary_key=True)
+    seq: int = Field(primary_key=True)
+    run_id: str = Field(foreign_key="runs.id", index=True)
+    tool: str
+    effect: str
+    key: str  # idempotency key: session/seq
+    arguments_hash: str
+    intent_at: datetime
+    pgid: int | None = None
+    pg_started: str | None = None
+    boot_id: str | None = None
+    receipt_at: datetime | None = None
+    verdict: str | None = None
+
+
+class UsageRow(SQLModel, table=True):
+    """One model call's tokens."""
+
+    __tablename__ = "usage"
+
+    session_id: str = Field(primary_key=True)
+    seq: int = Field(primary_key=True)
+    run_id: str = Field(foreign_key="runs.id", index=True)
+    job_uid: str | None = Field(default=None, index=True)
+    phase: str
+    model: str
+    input: int
+    output: int
+    cached: int
+    cache_write: int
+    estimated: bool
+    cost_usd: float | None = None
+    elapsed_ms: int
+    at: datetime = Field(index=True)
+
+
+class CounterRow(SQLModel, table=True):
+    """A metric's running total, raised in the transaction of the outcome: retention never makes it fall."""
+
+    __tablename__ = "counters"
+
+    name: str = Field(primary_key=True)
+    labels: str = Field(primary_key=True)  # canonical JSON
+    value: float
+
+
+class MetaRow(SQLModel, table=True):
+    """Facts about the store itself: which version made it, when it was last checked."""
+
+    __tablename__ = "meta"
+
+    key: str = Field(primary_key=True)
+    value: str = Field(sa_type=Text)
