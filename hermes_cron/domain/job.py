@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hermes_cron.domain.trigger import Trigger
@@ -129,3 +130,73 @@ class Job:
 def name_key(name: str) -> str:
     """Two names with one key are one name: NFC, without regard to case (decision 1)."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def dump_job(job: Job) -> str:
+    """Canonical JSON of every field, defaults too: a run's copy must not change its meaning with ours.
+
+    Durations are whole microseconds, instants ISO text with offset; ``load_job`` gives an equal value back.
+    """
+    from hermes_cron.domain.trigger import dump
+
+    record: dict[str, object] = {name: getattr(job, name) for name in _PLAIN}
+    record.update({name: list(getattr(job, name)) for name in _LISTS})
+    record.update({name: dict(getattr(job, name)) for name in _MAPPINGS})
+    record.update(
+        trigger=None if job.trigger is None else dump(job.trigger),
+        start=None if job.start is None else job.start.isoformat(),
+        until=None if job.until is None else job.until.isoformat(),
+        jitter=_micros(job.jitter),
+        grace=None if job.grace is None else _micros(job.grace),
+        timeout=_micros(job.timeout),
+        tools=None if job.tools is None else list(job.tools),
+        playbook={"mode": job.playbook.mode, "params": dict(job.playbook.params)},
+        limits={"minutes": job.limits.minutes, "iterations": job.limits.iterations},
+        keep={"runs": job.keep.runs, "days": job.keep.days},
+    )
+    return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def load_job(text: str) -> Job:
+    """The job that ``dump_job`` wrote. A record of an older version may lack a field: its default then holds."""
+    from hermes_cron.domain.trigger import load
+
+    record = json.loads(text)
+    given: dict[str, Any] = {name: record[name] for name in _PLAIN if name in record}
+    given.update({name: tuple(record[name]) for name in _LISTS if name in record})
+    given.update({name: record[name] for name in _MAPPINGS if name in record})
+    given.update({name: read(record[name]) for name, read in _READERS.items() if record.get(name) is not None})
+    trigger = record.get("trigger")
+    return Job(**given, trigger=None if trigger is None else load(trigger))
+
+
+_PLAIN = (
+    "name", "description", "timezone", "max_runs", "paused", "prompt", "script", "action", "workdir", "model",
+    "catch_up", "overlap", "template",
+)  # fmt: skip
+_LISTS = ("schedule", "tags", "skills", "databases")
+_MAPPINGS = ("vars", "env")
+
+
+def _micros(span: timedelta) -> int:
+    return span // timedelta(microseconds=1)
+
+
+def _span(micros: int) -> timedelta:
+    return timedelta(microseconds=micros)
+
+
+_READERS: Mapping[str, Callable[[Any], object]] = {
+    "start": datetime.fromisoformat,
+    "until": datetime.fromisoformat,
+    "jitter": _span,
+    "grace": _span,
+    "timeout": _span,
+    "tools": tuple,
+    "catch_up": CatchUp,
+    "overlap": Overlap,
+    "template": Template,
+    "playbook": lambda it: PlaybookUse(mode=PlaybookMode(it["mode"]), params=it["params"]),
+    "limits": lambda it: Limits(**it),
+    "keep": lambda it: Keep(**it),
+}
