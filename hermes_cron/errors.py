@@ -40,6 +40,12 @@ class DiskFull(HermesCronError):
     code = "DiskFull"
 
 
+class NotWritable(HermesCronError):
+    """A file or folder refuses to be written: permission, a read-only file system, a missing folder."""
+
+    code = "NotWritable"
+
+
 class NotRunning(HermesCronError):
     """No scheduler lives on this home."""
 
