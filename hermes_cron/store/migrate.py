@@ -1,0 +1,113 @@
+"""Which schema does the file have, and how does it get ours?
+
+Numbered SQL files, each run once, in order, in one transaction, never edited after a release; ``PRAGMA user_version``
+holds the last one. Every process that has the store open holds a shared lock beside it; an upgrade needs that lock
+alone, so that no older code writes in the middle. Before an upgrade the file is copied with ``VACUUM INTO`` (a plain
+copy of a live WAL database can lack tables).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from importlib import resources
+from pathlib import Path
+
+from hermes_cron.errors import Conflict, DiskFull, HermesCronError, SchemaTooNew
+
+
+class StoreLock:
+    """A shared ``flock`` for as long as the store is open; exclusive while it is made or upgraded."""
+
+    def __init__(self, store: Path) -> None:
+        folder = store.parent / "run"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(folder / "store.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise HermesCronError(f"{folder}: {error.strerror}", hint="the home must be writable") from error
+
+    def share(self) -> None:
+        fcntl.flock(self._fd, fcntl.LOCK_SH)
+
+    def alone(self, *, wait: bool) -> bool:
+        """False when another process has the store open and ``wait`` is false."""
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def migrations() -> list[tuple[int, str]]:
+    """(number, SQL) in order. The file's name begins with its number: ``0001_initial.sql``."""
+    folder = resources.files("hermes_cron.store") / "migrations"
+    files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return [(int(name.split("_", 1)[0]), (folder / name).read_text(encoding="utf-8")) for name in files]
+
+
+def version(path: Path) -> int:
+    """``user_version`` of the file; 0 when there is none yet."""
+    if not path.exists() or path.stat().st_size == 0:
+        return 0
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as conn:
+        return int(conn.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(path: Path, lock: StoreLock) -> None:
+    """Bring ``path`` to the newest schema and leave ``lock`` shared. A file that is there already costs one read."""
+    lock.share()
+    try:
+        found = version(path)
+    except sqlite3.DatabaseError as error:
+        raise HermesCronError(
+            f"{path} is not a usable store: {error}", hint="restore a backup, or move it away and start `serve`"
+        ) from error
+    steps = migrations()
+    newest = steps[-1][0]
+    if found == newest:
+        return
+    if found > newest:
+        raise SchemaTooNew(
+            f"{path} has schema {found}; this hermes-cron knows up to {newest}",
+            hint="install the newer hermes-cron again, or use another --home",
+        )
+    if not lock.alone(wait=found == 0):
+        raise Conflict(
+            f"the store must be upgraded from schema {found} to {newest}, and another hermes-cron has it open",
+            hint="stop `hermes-cron serve`, then repeat the command",
+        )
+    found = version(path)  # another process may have done it while we waited
+    if found < newest:
+        _upgrade(path, found, [step for step in steps if step[0] > found])
+    lock.share()
+
+
+def _upgrade(path: Path, found: int, steps: list[tuple[int, str]]) -> None:
+    try:
+        conn = sqlite3.connect(path, isolation_level=None, timeout=5)
+        try:
+            if found:
+                copy = path.with_name(f"{path.name}.before-{steps[-1][0]}")
+                copy.unlink(missing_ok=True)
+                conn.execute("VACUUM INTO ?", (str(copy),))
+            path.chmod(0o600)
+            conn.execute("PRAGMA journal_mode=WAL")
+            conn.execute("PRAGMA synchronous=FULL")
+            script = "".join(f"{sql}\nPRAGMA user_version={number};\n" for number, sql in steps)
+            try:
+                conn.executescript(f"BEGIN EXCLUSIVE;\n{script}COMMIT;")
+            except sqlite3.Error:
+                if conn.in_transaction:
+                    conn.execute("ROLLBACK")
+                raise
+        finally:
+            conn.close()
+    except sqlite3.OperationalError as error:
+        if "full" in str(error):
+            raise DiskFull(f"{path}: no space for the store", hint="free some space and repeat") from error
+        raise HermesCronError(f"{path}: the store cannot be made: {error}", hint="check the folder's owner") from error
