@@ -1,0 +1,1 @@
+"""Job files: read, checked with file:line, written without losing a person's text."""

@@ -1,0 +1,185 @@
+"""Which job files lie in a home, and how does one change without ever being half written?
+
+A new file is linked into place, so that it fails where the name exists; a changed one is renamed over the old after a
+compare of hashes; a removed one moves to the trash. Writers of this program hold a lock on the folder meanwhile, so a
+compare and its rename are one step among them; an editor takes no lock, the hash is what protects its text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import secrets
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from hermes_cron.domain.job import name_key
+from hermes_cron.errors import Conflict, NotFound
+from hermes_cron.files import create_new, make_folder, move, replace_if_unchanged
+from hermes_cron.home import Home
+
+SUFFIX = ".md"
+
+
+def content_hash(data: bytes) -> str:
+    """SHA-256 in hex: the identity of a file's content (``jobs.file_hash``)."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def stat_text(stat: os.stat_result) -> str:
+    """``mtime_ns ctime_ns size inode`` (``jobs.file_stat``): equal means the file was not touched."""
+    return f"{stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_size} {stat.st_ino}"
+
+
+def name_of(file_name: str) -> str:
+    """The job's name: the file's without ``.md``, NFC."""
+    return unicodedata.normalize("NFC", file_name.removesuffix(SUFFIX))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFile:
+    """One file as the folder shows it; ``stat`` is ``stat_text``'s."""
+
+    file_name: str
+    name: str
+    stat: str
+
+
+class JobFiles:
+    """The folder ``jobs/`` of a home."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self.folder = home.jobs
+
+    def scan(self) -> list[JobFile]:
+        """Every job file, by name; nothing is opened. Hidden files and editors' back-ups (``x.md~``) are not jobs."""
+        found = []
+        try:
+            with os.scandir(self.folder) as entries:
+                for entry in entries:
+                    if not entry.name.endswith(SUFFIX) or entry.name.startswith((".", "#")):
+                        continue
+                    with contextlib.suppress(FileNotFoundError):  # gone between the listing and the stat
+                        if entry.is_file():
+                            found.append(
+                                JobFile(file_name=entry.name, name=name_of(entry.name), stat=stat_text(entry.stat()))
+                            )
+        except FileNotFoundError:
+            return []
+        return sorted(found, key=lambda it: (it.name, it.file_name))
+
+    def names(self) -> list[str]:
+        """Names of all job files, sorted."""
+        return [found.name for found in self.scan()]
+
+    def find(self, name: str) -> JobFile | None:
+        """The file of this name without regard to case, None when there is none."""
+        key = name_key(name)
+        return next((found for found in self.scan() if name_key(found.name) == key), None)
+
+    def path(self, name: str) -> Path:
+        """Where the job's file lies, or would lie."""
+        found = self.find(name)
+        return self.folder / (found.file_name if found else name_of(name) + SUFFIX)
+
+    def shown(self, file_name: str) -> str:
+        """The path in messages: ``jobs/x.md``."""
+        return f"{self.folder.name}/{file_name}"
+
+    def read(self, name: str) -> bytes:
+        """The file's bytes. Raises NotFound."""
+        try:
+            return self.path(name).read_bytes()
+        except FileNotFoundError:
+            raise self._missing(name) from None
+
+    def read_file(self, file_name: str) -> tuple[bytes, str] | None:
+        """Bytes and ``stat_text`` of one moment, for a sync; None when the file is gone."""
+        try:
+            with (self.folder / file_name).open("rb") as stream:
+                before = os.fstat(stream.fileno())
+                return stream.read(), stat_text(before)
+        except FileNotFoundError:
+            return None
+
+    def create(self, name: str, data: bytes) -> Path:
+        """Write a new file. Raises Conflict when the name exists, in whatever case."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        target = self.folder / (name_of(name) + SUFFIX)
+        with self._locked():
+            taken = self.find(name)
+            if taken is not None:
+                raise self._taken(taken.name)
+            try:
+                create_new(target, data)
+            except Conflict:  # a writer that takes no lock was quicker
+                raise self._taken(name) from None
+        return target
+
+    def replace(self, name: str, data: bytes, *, expected_hash: str) -> Path:
+        """Write over the file whose content has ``expected_hash``. Raises Conflict when somebody changed it since."""
+        target = self.path(name)
+        with self._locked():
+            if not target.exists():
+                raise self._missing(name)
+            try:
+                replace_if_unchanged(target, data, expected_hash)
+            except Conflict:
+                raise Conflict(
+                    f"{self.shown(target.name)} was changed by someone else meanwhile; their text is kept",
+                    hint=f"Look and try again: hermes-cron show {name}",
+                ) from None
+        return target
+
+    def remove(self, name: str, *, now: datetime) -> Path:
+        """Move the file into the trash and return where it lies now. Raises NotFound."""
+        with self._locked():
+            found = self.find(name)
+            if found is None:
+                raise self._missing(name)
+            make_folder(self._home.trash)
+            kept = self._home.trash / f"{found.name}.{now:%Y%m%dT%H%M%SZ}.{secrets.token_hex(2)}{SUFFIX}"
+            move(self.folder / found.file_name, kept)
+        return kept
+
+    def rename(self, name: str, new_name: str) -> Path:
+        """Give the file another name; a mere change of case is allowed. Raises NotFound, Conflict."""
+        with self._locked():
+            found = self.find(name)
+            if found is None:
+                raise self._missing(name)
+            taken = self.find(new_name)
+            if taken is not None and taken != found:
+                raise self._taken(taken.name)
+            target = self.folder / (name_of(new_name) + SUFFIX)
+            move(self.folder / found.file_name, target)
+        return target
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """The kernel releases the lock with the process, so a killed writer blocks nobody."""
+        try:
+            folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            raise NotFound(f"no folder {self.folder}", hint="Make a home: hermes-cron init") from None
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+
+    def _missing(self, name: str) -> NotFound:
+        return NotFound(f'no job "{name}"', hint="Jobs: hermes-cron list")
+
+    @staticmethod
+    def _taken(name: str) -> Conflict:
+        return Conflict(
+            f'a job "{name}" exists already',
+            hint=f"Another name: --name NAME   or change it: hermes-cron edit {name}",
+        )
