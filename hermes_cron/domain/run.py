@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_cron.domain.job import Job, Scalar
 
 
 class RunState(StrEnum):
@@ -82,8 +87,33 @@ def occurrence_name(job_name: str, scheduled_at: datetime) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TakenRun:
+    """A run that this process owns and must end. ``job`` is the job as it was when the run was queued.
+
+    ``fence`` rose when it was taken: every write for the run is conditional on it. ``arguments`` are ``--set`` values.
+    """
+
+    id: str
+    job_uid: str | None
+    job: Job
+    cause: Cause
+    owner: str
+    fence: int
+    attempt: int
+    started_at: datetime
+    deadline_at: datetime
+    scheduled_at: datetime | None = None
+    late: bool = False
+    arguments: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended. ``text`` is the report, ``error`` one line for people; tokens are sums over the run."""
+    """How a run ended. ``text`` is the report, ``error`` one line for people; tokens are sums over the run.
+
+    ``cost_usd`` None is unknown, never 0. ``result`` is JSON that the job's next run compares itself with.
+    ``output_path`` is relative to the home. ``silent``: it ended well and had nothing to say.
+    """
 
     state: RunState
     reason: str | None = None
@@ -93,4 +123,10 @@ class Outcome:
     tool_calls: int = 0
     tool_errors: int = 0
     model: str | None = None
-    state_json: str | None = None  # what the next run may compare with: a playbook's findings and facts
+    tokens_input: int = 0
+    tokens_output: int = 0
+    tokens_cached: int = 0
+    cost_usd: float | None = None
+    result: str | None = None
+    output_path: str | None = None
+    silent: bool = False
