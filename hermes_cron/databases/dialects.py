@@ -1,0 +1,70 @@
+"""How does the guard read SQL so that nothing is renamed on the way back to text?
+
+The four dialects of sqlglot with an empty table of known functions: every call stays an anonymous call under the name
+that was typed. That keeps the meaning (sqlglot would turn ``json_extract(a, '$.x')`` into ``a -> '$.x'`` and ``now()``
+into ``CURRENT_TIMESTAMP``), and it makes the allow-list in functions.py the one place that knows a function. Only the
+calls with a syntax of their own (``CAST(x AS t)``, ``EXTRACT(f FROM x)``, ``TRIM(BOTH ...)``) keep their parsers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, Literal, TypeAlias
+
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.mysql import MySQL
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.dialects.sqlite import SQLite
+from sqlglot.dialects.tsql import TSQL
+
+DialectName: TypeAlias = Literal["sqlite", "postgres", "mysql", "tsql"]
+_Parsers: TypeAlias = dict[str, Callable[..., Any]]
+
+
+def _only(parsers: _Parsers, *names: str) -> _Parsers:
+    return {name: parsers[name] for name in names}
+
+
+class GuardPostgres(Postgres):
+    class Parser(Postgres.Parser):
+        FUNCTIONS: ClassVar[_Parsers] = {}
+        FUNCTION_PARSERS: ClassVar[_Parsers] = _only(
+            Postgres.Parser.FUNCTION_PARSERS,
+            "CAST",
+            "EXTRACT",
+            "OVERLAY",
+            "POSITION",
+            "STRING_AGG",
+            "SUBSTRING",
+            "TRIM",
+        )
+
+
+class GuardSQLite(SQLite):
+    class Parser(SQLite.Parser):
+        FUNCTIONS: ClassVar[_Parsers] = {}
+        FUNCTION_PARSERS: ClassVar[_Parsers] = _only(SQLite.Parser.FUNCTION_PARSERS, "CAST")
+
+
+class GuardMySQL(MySQL):
+    class Parser(MySQL.Parser):
+        FUNCTIONS: ClassVar[_Parsers] = {}
+        FUNCTION_PARSERS: ClassVar[_Parsers] = _only(
+            MySQL.Parser.FUNCTION_PARSERS, "CAST", "CONVERT", "EXTRACT", "GROUP_CONCAT", "POSITION", "SUBSTRING", "TRIM"
+        )
+
+
+class GuardTSQL(TSQL):
+    class Parser(TSQL.Parser):
+        FUNCTIONS: ClassVar[_Parsers] = {}
+        FUNCTION_PARSERS: ClassVar[_Parsers] = _only(
+            TSQL.Parser.FUNCTION_PARSERS, "CAST", "CONVERT", "STRING_AGG", "TRIM", "TRY_CAST", "TRY_CONVERT"
+        )
+
+
+DIALECTS: Final[dict[str, type[Dialect]]] = {
+    "postgres": GuardPostgres,
+    "sqlite": GuardSQLite,
+    "mysql": GuardMySQL,
+    "tsql": GuardTSQL,
+}
