@@ -71,6 +71,7 @@ class ModelReply:
     usage: Usage | None = None
     model: str = ""
     elapsed_ms: int = 0
+    cost_usd: float | None = None  # None: unknown
     state_json: str | None = None
 
 
@@ -92,4 +93,5 @@ class ToolResult:
     ok: bool
     elapsed_ms: int
     started_ms: int  # since the run's start, for the trace
+    effect: str = "read"  # as planned: anything else gets its receipt with this row
     exit_code: int | None = None

@@ -1,0 +1,246 @@
+"""How is a transcript kept, step by step, so that nothing that happened can be lost or done twice?
+
+Implements ``ports.Journal`` (design decision 4). Row 0 is the header; an assistant message commits together with the
+reserved rows of its results and the intents of its effects; a result fills its reserved row, and where the call had
+an intent that same commit is its receipt.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from hermes_cron.domain.run import Effect, RunState
+from hermes_cron.domain.transcript import Header, Message, ModelReply, PlannedResult, ToolResult
+from hermes_cron.ports import Clock, Fenced
+from hermes_cron.store.engine import Store
+from hermes_cron.store.tables import EffectRow, MessageRow, RunRow, SessionRow, UsageRow
+
+T = TypeVar("T")
+
+_messages = MessageRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_effects = EffectRow.__table__  # type: ignore[attr-defined]
+_usage = UsageRow.__table__  # type: ignore[attr-defined]
+_sessions = SessionRow.__table__  # type: ignore[attr-defined]
+_runs = RunRow.__table__  # type: ignore[attr-defined]
+
+_OWNED = select(_runs.c.id).where(
+    _runs.c.id == bindparam("run"), _runs.c.fence == bindparam("fence"), _runs.c.state == RunState.RUNNING
+)
+_FILL = (
+    update(_messages)
+    .where(
+        _messages.c.session_id == bindparam("session"),
+        _messages.c.seq == bindparam("at_seq"),
+        _messages.c.body.is_(None),
+    )
+    .values(
+        body=bindparam("new_body"),
+        ok=bindparam("new_ok"),
+        exit_code=bindparam("new_exit"),
+        started_ms=bindparam("new_started"),
+        elapsed_ms=bindparam("new_elapsed"),
+        at=bindparam("new_at"),
+    )
+)
+_RECEIPT = (
+    update(_effects)
+    .where(_effects.c.session_id == bindparam("session"), _effects.c.seq == bindparam("at_seq"))
+    .values(receipt_at=bindparam("new_at"), verdict=bindparam("new_verdict"))
+)
+_CANCEL = select(_runs.c.cancel_requested_at).where(_runs.c.id == bindparam("run"))
+
+
+def encode(value: object) -> bytes:
+    """JSON as stored and as sent: no escapes for Chinese, no blanks, keys in the order they were given."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def require_owned(conn: Connection, run_id: str, fence: int) -> None:
+    """Raises ``Fenced`` unless the run is running under this fence."""
+    if conn.execute(_OWNED, {"run": run_id, "fence": fence}).first() is None:
+        raise Fenced(f"run {run_id} is no longer owned under fence {fence}")
+
+
+class SqlJournal:
+    """One session of one run. Used by one thread, except ``result`` and ``spawned`` (any worker thread)."""
+
+    def __init__(self, store: Store, clock: Clock, *, session_id: str, run_id: str, fence: int, next_seq: int) -> None:
+        self.session_id = session_id
+        self._store = store
+        self._clock = clock
+        self._run_id = run_id
+        self._fence = fence
+        self._next = next_seq
+
+    @classmethod
+    def begin(
+        cls, store: Store, clock: Clock, *, run_id: str, fence: int, header: Header, kind: str = "main"
+    ) -> SqlJournal:
+        """A new session with its row 0."""
+        session_id = uuid.uuid4().hex
+        now = clock.now()
+
+        def work(conn: Connection) -> None:
+            require_owned(conn, run_id, fence)
+            conn.execute(insert(_sessions), {"id": session_id, "run_id": run_id, "kind": kind, "started_at": now})
+            conn.execute(
+                insert(_messages),
+                {"session_id": session_id, "seq": 0, "role": "header", "body": encode(asdict(header)), "at": now},
+            )
+
+        store.write(work)
+        return cls(store, clock, session_id=session_id, run_id=run_id, fence=fence, next_seq=1)
+
+    def _write(self, work: Callable[[Connection, datetime], T]) -> T:
+        now = self._clock.now()
+
+        def fenced(conn: Connection) -> T:
+            require_owned(conn, self._run_id, self._fence)
+            return work(conn, now)
+
+        return self._store.write(fenced)
+
+    def header(self) -> Header:
+        """Row 0 as stored."""
+        with self._store.read() as conn:
+            body = conn.execute(
+                select(_messages.c.body).where(_messages.c.session_id == self.session_id, _messages.c.seq == 0)
+            ).scalar_one()
+        row = json.loads(body)
+        return Header(**{**row, "tools": tuple(row["tools"])})
+
+    def messages(self) -> list[Message]:
+        """Rows 1.. in order. A reserved result that never came is left out."""
+        with self._store.read() as conn:
+            rows = conn.execute(
+                select(_messages.c.body)
+                .where(_messages.c.session_id == self.session_id, _messages.c.seq > 0, _messages.c.body.is_not(None))
+                .order_by(_messages.c.seq)
+            ).scalars()
+            return [json.loads(body) for body in rows]
+
+    def append(self, message: Message) -> int:
+        """A user message or one made by hermes-cron itself; returns its seq."""
+        seq = self._next
+        row = {"session_id": self.session_id, "seq": seq, "role": message["role"], "body": encode(message)}
+        self._write(lambda conn, now: conn.execute(insert(_messages), {**row, "at": now}))
+        self._next = seq + 1
+        return seq
+
+    def assistant(self, reply: ModelReply, planned: Sequence[PlannedResult], *, phase: str = "main") -> tuple[int, ...]:
+        """The reply, its usage, the seqs of its results in call order and the intents of its effects: one commit."""
+        seq = self._next
+        seqs = tuple(range(seq + 1, seq + 1 + len(planned)))
+        body = encode(reply.message)
+
+        def work(conn: Connection, now: datetime) -> None:
+            conn.execute(
+                insert(_messages),
+                {
+                    "session_id": self.session_id,
+                    "seq": seq,
+                    "role": "assistant",
+                    "body": body,
+                    "elapsed_ms": reply.elapsed_ms,
+                    "at": now,
+                },
+            )
+            if planned:
+                conn.execute(
+                    insert(_messages), [self._reserved(at, plan) for at, plan in zip(seqs, planned, strict=True)]
+                )
+            intents = [
+                self._intent(at, plan, now)
+                for at, plan in zip(seqs, planned, strict=True)
+                if plan.effect != Effect.READ
+            ]
+            if intents:
+                conn.execute(insert(_effects), intents)
+            if reply.usage is not None:
+                conn.execute(insert(_usage), self._usage_row(reply, seq, phase, now))
+
+        self._write(work)
+        self._next = seq + 1 + len(planned)
+        return seqs
+
+    def _reserved(self, seq: int, plan: PlannedResult) -> dict[str, Any]:
+        return {
+            "session_id": self.session_id,
+            "seq": seq,
+            "role": "tool",
+            "call_id": plan.call.id,
+            "tool": plan.call.name,
+            "arguments_hash": plan.arguments_hash,
+        }
+
+    def _intent(self, seq: int, plan: PlannedResult, now: datetime) -> dict[str, Any]:
+        return {
+            "session_id": self.session_id,
+            "seq": seq,
+            "run_id": self._run_id,
+            "tool": plan.call.name,
+            "effect": plan.effect,
+            "key": f"{self.session_id}/{seq}",
+            "arguments_hash": plan.arguments_hash,
+            "intent_at": now,
+        }
+
+    def _usage_row(self, reply: ModelReply, seq: int, phase: str, now: datetime) -> dict[str, Any]:
+        usage = reply.usage
+        assert usage is not None  # noqa: S101  # the caller looked
+        return {
+            **asdict(usage),
+            "session_id": self.session_id,
+            "seq": seq,
+            "run_id": self._run_id,
+            "phase": phase,
+            "model": reply.model,
+            "cost_usd": reply.cost_usd,
+            "elapsed_ms": reply.elapsed_ms,
+            "at": now,
+        }
+
+    def result(self, *results: ToolResult) -> None:
+        """Fill the reserved rows, all in one commit. Raises ``Fenced``; a row that is filled already stays as it is."""
+
+        def work(conn: Connection, now: datetime) -> None:
+            for result in results:
+                key = {"session": self.session_id, "at_seq": result.seq}
+                conn.execute(
+                    _FILL,
+                    {
+                        **key,
+                        "new_body": encode(result.message),
+                        "new_ok": result.ok,
+                        "new_exit": result.exit_code,
+                        "new_started": result.started_ms,
+                        "new_elapsed": result.elapsed_ms,
+                        "new_at": now,
+                    },
+                )
+                if result.effect != Effect.READ:
+                    conn.execute(_RECEIPT, {**key, "new_at": now, "new_verdict": "ok" if result.ok else "failed"})
+
+        self._write(work)
+
+    def spawned(self, seq: int, *, pgid: int, started: str, boot_id: str) -> None:
+        """Which process group works for the effect at ``seq``."""
+        self._write(
+            lambda conn, _now: conn.execute(
+                update(_effects)
+                .where(_effects.c.session_id == self.session_id, _effects.c.seq == seq)
+                .values(pgid=pgid, pg_started=started, boot_id=boot_id)
+            )
+        )
+
+    def cancel_requested(self) -> bool:
+        """Whether someone asked this run to stop."""
+        with self._store.read() as conn:
+            return conn.execute(_CANCEL, {"run": self._run_id}).scalar() is not None
