@@ -1,0 +1,1 @@
+"""What one run does: prompt, agent or script, outcome, output."""

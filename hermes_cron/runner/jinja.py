@@ -1,0 +1,30 @@
+"""How is a body with ``template: jinja`` rendered? The full sandbox; an undefined name is an error, not a blank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from hermes_cron.errors import JobFileError
+
+
+def _week(instant: datetime) -> int:
+    """ISO week number."""
+    return instant.isocalendar().week
+
+
+def render(text: str, values: Mapping[str, Mapping[str, object]], *, where: str) -> str:
+    """Raises ``JobFileError`` naming ``where`` and the line. Autoescape is for HTML; a prompt is text."""
+    from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    sandbox = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701
+    sandbox.filters["week"] = _week
+    try:
+        return sandbox.from_string(text).render(values)
+    except TemplateSyntaxError as error:
+        raise JobFileError(f"{where}: template line {error.lineno}: {error.message}") from error
+    except TemplateError as error:
+        raise JobFileError(
+            f"{where}: template: {error.message}", hint="known names: docs/formats/jobfile.md"
+        ) from error
