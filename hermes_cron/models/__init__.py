@@ -1,0 +1,1 @@
+"""Who answers a model call? An OpenAI-compatible server, a playbook, or a script in tests."""

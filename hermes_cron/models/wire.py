@@ -1,0 +1,207 @@
+"""What did the provider answer? From the JSON of a chat completion to a ``ModelReply``, nothing taken on trust.
+
+The SDK validates nothing: ids may be null, arguments an object, content a list, choices absent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hermes_cron.domain.transcript import Message, ModelReply, ToolCall, Usage
+from hermes_cron.errors import EmptyReply, ModelContextLength, ModelGarbage, ModelRefused, StreamTruncated
+
+_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_SHOWN = 200  # characters of a foreign body that an error quotes
+
+
+def read_completion(data: object, *, asked_model: str) -> ModelReply:
+    """Raises ``ModelGarbage``, ``ModelRefused``, ``ModelContextLength``, ``StreamTruncated`` or ``EmptyReply``."""
+    if not isinstance(data, Mapping):
+        raise ModelGarbage(f"the server answered with {_kind(data)}, not with a completion")
+    choice = _first_choice(data)
+    message, calls = read_message(choice.get("message"))
+    finish = choice.get("finish_reason")
+    text = text_of(message.get("content"))
+    _check_finish(finish, message, text=text, calls=calls)
+    return ModelReply(
+        message=message,
+        text=text,
+        tool_calls=calls,
+        finish="tool_calls" if calls else str(finish or "stop"),
+        usage=read_usage(data.get("usage")),
+        model=str(data.get("model") or asked_model),
+    )
+
+
+def _first_choice(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    error = data.get("error")
+    if error:
+        raise ModelGarbage(f"the server answered 200 with an error: {error_text(error)}")
+    choices = data.get("choices")
+    if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
+        raise ModelGarbage(f"the completion has no choices: {quote(json.dumps(data, ensure_ascii=False))}")
+    choice = choices[0]
+    if not isinstance(choice, Mapping):
+        raise ModelGarbage(f"the completion's first choice is {_kind(choice)}")
+    return choice
+
+
+def read_message(raw: object) -> tuple[Message, tuple[ToolCall, ...]]:
+    """The message to store and send back: whole, without nulls, calls with ids and text arguments."""
+    if not isinstance(raw, Mapping):
+        raise ModelGarbage(f"the completion's message is {_kind(raw)}")
+    message: Message = {"role": "assistant", **{key: value for key, value in raw.items() if value is not None}}
+    message["role"] = "assistant"
+    written = message.pop("tool_calls", None) or []
+    legacy = message.pop("function_call", None)
+    if legacy and not written:
+        written = [{"function": legacy}]
+    if not isinstance(written, Sequence) or isinstance(written, str):
+        raise ModelGarbage(f"tool_calls is {_kind(written)}, not a list")
+    if isinstance(message.get("content"), list):
+        message["content"] = text_of(message["content"])
+    calls = _calls(written)
+    if not calls:
+        message.setdefault("content", "")
+        return message, ()
+    # Servers differ in whether an assistant message with calls may lack content; all take null or a text.
+    message.setdefault("content", None)
+    message["tool_calls"] = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in calls
+    ]
+    _keep_extras(message["tool_calls"], written)
+    return message, calls
+
+
+def _calls(written: Sequence[Any]) -> tuple[ToolCall, ...]:
+    """Ids are unique inside the message: a missing or repeated one is replaced, since each gets one result."""
+    calls: list[ToolCall] = []
+    taken: set[str] = set()
+    for number, raw in enumerate(written, 1):
+        function = raw.get("function") if isinstance(raw, Mapping) else None
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            raise ModelGarbage(f"tool call {number} names no function: {quote(repr(raw))}")
+        call_id = raw.get("id")
+        if not isinstance(call_id, str) or not call_id or call_id in taken:
+            call_id = f"call_{secrets.token_hex(8)}"
+        taken.add(call_id)
+        calls.append(ToolCall(id=call_id, name=function["name"], arguments=_arguments(function.get("arguments"))))
+    return tuple(calls)
+
+
+def _arguments(value: object) -> str:
+    """As the model wrote them; blank means no arguments. An object, which some servers send, becomes JSON text."""
+    if value is None:
+        return "{}"
+    if isinstance(value, str):
+        return value if value.strip() else "{}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _keep_extras(calls: list[dict[str, Any]], written: Sequence[Any]) -> None:
+    """Members beside id, type and function go back as they came (``extra_content`` holds Gemini's signature)."""
+    for call, raw in zip(calls, written, strict=True):
+        extras = {
+            key: value
+            for key, value in raw.items()
+            if key not in ("id", "type", "function", "index") and value is not None
+        }
+        call.update(extras)
+
+
+def text_of(content: object) -> str:
+    """Content as text: a text, null, or a list of parts of which those with text count."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = [part if isinstance(part, str) else part.get("text", "") for part in content if part]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _check_finish(finish: object, message: Message, *, text: str, calls: tuple[ToolCall, ...]) -> None:
+    if finish == "content_filter":
+        raise ModelRefused("the provider's content filter withheld the reply")
+    if not calls and not text.strip():
+        if message.get("refusal"):
+            raise ModelRefused(f"the model refused: {quote(str(message['refusal']))}")
+        if finish == "length":
+            raise ModelContextLength(
+                "the reply was cut before its first word",
+                hint="Raise model.max_tokens; a model that reasons spends them before it answers.",
+            )
+        raise EmptyReply("the model said nothing: no text and no tool call")
+    if calls and finish == "length" and not is_json(calls[-1].arguments):
+        raise StreamTruncated(
+            f"the reply was cut by max_tokens inside the arguments of {calls[-1].name}",
+            hint="Raise model.max_tokens.",
+        )
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_usage(raw: object) -> Usage | None:
+    """None when the provider reported none. ``input`` counts all of the prompt, cached tokens included."""
+    if not isinstance(raw, Mapping):
+        return None
+    given, made = raw.get("prompt_tokens"), raw.get("completion_tokens")
+    if not isinstance(given, int) or not isinstance(made, int):
+        return None
+    details = raw.get("prompt_tokens_details")
+    details = details if isinstance(details, Mapping) else {}
+    cached = details.get("cached_tokens")
+    if not isinstance(cached, int):
+        cached = raw.get("prompt_cache_hit_tokens")  # DeepSeek's place for it
+    written = details.get("cache_write_tokens")
+    return Usage(
+        input=given,
+        output=made,
+        cached=cached if isinstance(cached, int) else 0,
+        cache_write=written if isinstance(written, int) else 0,
+    )
+
+
+def estimated_usage(sent: str, reply: ModelReply) -> Usage:
+    """From the lengths of the texts, marked as a guess."""
+    made = reply.text + "".join(call.name + call.arguments for call in reply.tool_calls)
+    return Usage(input=estimate_tokens(sent), output=estimate_tokens(made), estimated=True)
+
+
+def estimate_tokens(text: str) -> int:
+    """A quarter of the bytes; a CJK character counts one. Rounded up, so that a text is never free."""
+    if text.isascii():
+        return -(-len(text) // 4)
+    rest = _CJK.sub("", text)
+    return len(text) - len(rest) + -(-len(rest.encode()) // 4)
+
+
+def error_text(error: object) -> str:
+    """The message of an error object as servers spell it, shortened."""
+    if isinstance(error, Mapping):
+        error = error.get("message") or error.get("detail") or json.dumps(dict(error), ensure_ascii=False)
+    return quote(str(error))
+
+
+def quote(text: str) -> str:
+    """One line, shortened."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, str):
+        return f"a text ({quote(value)})"
+    return f"JSON of another kind ({type(value).__name__})"
