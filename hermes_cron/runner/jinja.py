@@ -18,7 +18,7 @@ def render(text: str, values: Mapping[str, Mapping[str, object]], *, where: str)
     from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
     from jinja2.sandbox import SandboxedEnvironment
 
-    sandbox = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701
+    sandbox = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
     sandbox.filters["week"] = _week
     try:
         return sandbox.from_string(text).render(values)
