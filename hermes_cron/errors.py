@@ -377,6 +377,20 @@ class ModelNotConfigured(ModelError):
     reason = "no_model"
 
 
+class PlaybookFailed(ModelError):
+    """A playbook ran and could check nothing: a report of "nothing found" would be a lie."""
+
+    code = "PlaybookFailed"
+    reason = "nothing_checked"
+
+
+class PlaybookDatabaseUnreachable(PlaybookFailed):
+    """The database answered no statement of a playbook."""
+
+    code = "PlaybookDatabaseUnreachable"
+    reason = "database_unreachable"
+
+
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 

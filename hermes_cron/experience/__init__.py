@@ -1,0 +1,1 @@
+"""What the agent knows between runs: skills today."""

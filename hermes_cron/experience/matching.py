@@ -1,0 +1,104 @@
+"""Which skill does a prompt plainly ask for?
+
+Two facts decide, neither a guess: the skill's own words are all there, and hardly anything else is. "inspect prod db"
+is the inspection; "inspect prod db and mail me the ten best customers" is not, since a skill that did half of what was
+asked would look like one that did it all.
+
+A skill says its words in ``metadata: {hermes-cron.match: "inspect|check|巡检 + db|database|数据库"}``: every group
+must be met. Without it, the words of its name must all be there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_cron.experience.skills import Skill
+
+MATCH_KEY = "hermes-cron.match"
+_DATABASE = "database"
+_ENOUGH = 0.65  # share of the prompt's words that the skill explains
+
+_LATIN = re.compile(r"[a-z0-9_]+(?:[-.][a-z0-9_]+)*")
+_CJK = re.compile(r"[\u3400-\u9fff]+")
+_STOP = frozenset(
+    "a all an and any at by can check-up could do every everything for from give go i if in into is it its just let look "
+    "make me my now of on our please quick quickly report run s see show that the their this to today up us we with you "
+    "your again whole full daily morning weekly nightly".split()
+)
+_STOP_CJK = re.compile(
+    "请|帮我|帮忙|一下|我们|我的|一次|进行|做个|做|对|的|并|和|给我|报告|今天|每天|例行|日常|全面|下|把"
+)
+_SUFFIXES = ("ions", "ion", "ing", "ies", "ed", "es", "s", "e", "y")
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """``latin`` stems and ``cjk`` text of a prompt, stop words gone."""
+
+    latin: tuple[str, ...]
+    cjk: str
+
+    @property
+    def size(self) -> float:
+        """Words; two Chinese characters count as one."""
+        return len(self.latin) + len(self.cjk) / 2
+
+
+def best(skills: Sequence[Skill], prompt: str, *, databases: Sequence[str] = ()) -> Skill | None:
+    """The one with the highest share of explained words above the threshold; None on a tie."""
+    words = _words(prompt, databases)
+    if not words.size:
+        return None
+    scored = sorted(((score(skill, words), skill) for skill in skills), key=lambda pair: pair[0], reverse=True)
+    if not scored or scored[0][0] < _ENOUGH:
+        return None
+    return None if len(scored) > 1 and scored[1][0] == scored[0][0] else scored[0][1]
+
+
+def score(skill: Skill, words: _Words) -> float:
+    """Share of the prompt that the skill's words explain; 0 when one of its groups is not met."""
+    rule = skill.metadata.get(MATCH_KEY)
+    groups = _groups(rule) if rule else [[part] for part in skill.name.replace("_", "-").split("-")]
+    if not all(any(_has(words, term) for term in group) for group in groups):
+        return 0.0
+    known = [term for group in groups for term in group]
+    explained = sum(1 for word in words.latin if any(word in _stems(term) for term in known))
+    rest = words.cjk
+    for term in sorted((t for t in known if _CJK.search(t)), key=len, reverse=True):
+        rest = rest.replace(term, "")
+    return (explained + (len(words.cjk) - len(rest)) / 2) / words.size
+
+
+def _groups(rule: str) -> list[list[str]]:
+    return [[term.strip().lower() for term in group.split("|") if term.strip()] for group in rule.split("+")]
+
+
+def _has(words: _Words, term: str) -> bool:
+    if _CJK.search(term):
+        return term in words.cjk
+    return all(stem in words.latin for stem in _stems(term))
+
+
+def _stems(term: str) -> tuple[str, ...]:
+    return tuple(_stem(word) for word in _LATIN.findall(term))
+
+
+def _stem(word: str) -> str:
+    """``inspection``, ``inspecting`` and ``inspect`` are one word; ``databases`` and ``database`` too."""
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 4:
+            return word[: -len(suffix)]
+    return word
+
+
+def _words(prompt: str, databases: Sequence[str]) -> _Words:
+    text = prompt.lower()
+    for name in sorted(databases, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w-]){re.escape(name.lower())}(?![a-z0-9_-])", f" {_DATABASE} ", text)
+    latin = tuple(_stem(word) for word in _LATIN.findall(text) if word not in _STOP)
+    cjk = _STOP_CJK.sub("", "".join(_CJK.findall(text)))
+    return _Words(latin, cjk)

@@ -1,0 +1,223 @@
+"""Which skills are there, under which name, and where does each lie?
+
+A broken skill is listed as broken with file:line; none vanishes. A home's skill hides a shipped one of the same name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from hermes_cron.errors import (
+    HermesCronError,
+    NotFound,
+    SkillAmbiguous,
+    SkillFrontmatterError,
+    SkillNameInvalid,
+    SkillNameMissing,
+    SkillOutsideRoot,
+)
+from hermes_cron.experience import frontmatter
+
+SKILL_FILE = "SKILL.md"
+_MAX_DEPTH = 6  # agentskills.io: clients look 4 to 6 levels deep ...
+_MAX_FOLDERS = 2000  # ... and into 2,000 folders at most
+_MAX_BYTES = 1_048_576
+_NAME = re.compile(r"[^\W_](?:[\w.-]{0,62}[^\W_])?")  # lenient: the strict rule is lint's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """A folder of skills. ``bundled``: it came with the program and is not written to."""
+
+    path: Path
+    bundled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """One folder with a SKILL.md. When ``fault`` is set the skill is broken and only name and place are known.
+
+    ``category`` is the path from the root to the folder's parent, "" when there is none. ``body`` is Markdown.
+    ``shadows`` is the shipped folder that this one hides.
+    """
+
+    name: str
+    folder: Path
+    category: str
+    bundled: bool
+    description: str = ""
+    version: str = ""
+    body: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    fault: HermesCronError | None = None
+    warnings: tuple[str, ...] = ()
+    shadows: Path | None = None
+
+    @property
+    def qualified(self) -> str:
+        """``databases/inspect-database``: unique within a root, made from folders."""
+        return f"{self.category}/{self.folder.name}" if self.category else self.folder.name
+
+    @property
+    def path(self) -> Path:
+        """The SKILL.md."""
+        return self.folder / SKILL_FILE
+
+
+class SkillLibrary:
+    """All skills of the roots, first root first. Reads the disk once; make a new one to look again."""
+
+    def __init__(self, roots: Sequence[Root]) -> None:
+        self._roots = tuple(roots)
+
+    @cached_property
+    def _found(self) -> tuple[Skill, ...]:
+        by_name: dict[str, Skill] = {}
+        found: list[Skill] = []
+        for root in self._roots:
+            here = list(_scan(root))
+            for skill in here:
+                earlier = by_name.get(skill.name)
+                if earlier is None or skill.fault is not None:
+                    found.append(skill)
+                elif earlier.shadows is None:
+                    at = found.index(earlier)
+                    found[at] = replace(earlier, shadows=skill.folder)
+            for skill in here:
+                if skill.fault is None:
+                    by_name.setdefault(skill.name, skill)
+        return tuple(sorted(found, key=lambda skill: (skill.category, skill.name, str(skill.folder))))
+
+    def all(self) -> tuple[Skill, ...]:
+        """Good and broken ones, by category and name."""
+        return self._found
+
+    def names(self) -> tuple[str, ...]:
+        """Names that ``get`` answers; a name that two skills carry is not among them."""
+        good = [skill.name for skill in self._found if skill.fault is None]
+        return tuple(sorted({name for name in good if good.count(name) == 1}))
+
+    def duplicates(self, skill: Skill) -> tuple[Skill, ...]:
+        """Other good skills of the same name."""
+        return tuple(s for s in self._found if s.name == skill.name and s is not skill and s.fault is None)
+
+    def get(self, name: str) -> Skill:
+        """By name or ``category/name``. Raises ``NotFound``, ``SkillAmbiguous``, or the broken skill's own fault."""
+        hits = [s for s in self._found if name in (s.name, s.qualified)]
+        good = [s for s in hits if s.fault is None]
+        if len(good) > 1:
+            places = ", ".join(sorted(s.qualified for s in good))
+            raise SkillAmbiguous(f"several skills are called {name!r}: {places}", hint="name one with its category")
+        if good:
+            return good[0]
+        if hits and hits[0].fault is not None:
+            raise hits[0].fault
+        near = difflib.get_close_matches(name, self.names(), n=3, cutoff=0.6)
+        known = f"did you mean {', '.join(near)}?" if near else "hermes-cron skills list"
+        raise NotFound(f"no skill {name!r}", hint=known, details={"near": near})
+
+    def playbook(self, skill: Skill, engine: str | None = None) -> Path | None:
+        """The skill's playbook for this database engine: ``playbook.ENGINE.yaml``, else ``playbook.yaml``, else None."""
+        names = [*([f"playbook.{engine}.yaml"] if engine else []), "playbook.yaml"]
+        return next((path for name in names if (path := skill.folder / name).is_file()), None)
+
+    def playbooks(self, skill: Skill) -> tuple[Path, ...]:
+        """Every playbook file of the skill, by name."""
+        return tuple(sorted(skill.folder.glob("playbook*.yaml")))
+
+    def match(self, prompt: str, *, databases: Sequence[str] = ()) -> Skill | None:
+        """The one skill that the prompt plainly asks for; a tie or a weak likeness is None.
+
+        ``databases`` are names of databases: in the prompt they stand for the word "database".
+        """
+        from hermes_cron.experience import matching
+
+        usable = [s for s in self._found if s.fault is None and not self.duplicates(s)]
+        return matching.best(usable, prompt, databases=databases)
+
+
+def read(folder: Path, root: Root, *, read_bytes: Callable[[Path], bytes] = Path.read_bytes) -> Skill:
+    """One skill, leniently. Never raises for what the file says: the fault is in the value."""
+    relative = folder.relative_to(root.path) if folder != root.path else Path(folder.name)
+    category = "/".join(relative.parts[:-1])
+    where = _shown(folder / SKILL_FILE, root)
+    place = Skill(name=folder.name, folder=folder, category=category, bundled=root.bundled)
+    try:
+        data = read_bytes(folder / SKILL_FILE)
+        if len(data) > _MAX_BYTES:
+            raise SkillFrontmatterError(f"{where}: {len(data):,} bytes, at most {_MAX_BYTES:,}")
+        front = frontmatter.parse(frontmatter.decode(data, where), where)
+        return _understood(place, front, where)
+    except HermesCronError as fault:
+        return replace(place, fault=fault)
+    except OSError as error:
+        return replace(place, fault=SkillFrontmatterError(f"{where}: cannot be read: {error.strerror}"))
+
+
+def _understood(place: Skill, front: frontmatter.Front, where: str) -> Skill:
+    name, description = front.fields.get("name"), front.fields.get("description")
+    line = front.lines.get("name", 1)
+    if not isinstance(name, str) or not name.strip():
+        raise SkillNameMissing(f"{where}:{line}: no name", hint=f"name: {place.folder.name}")
+    if not _NAME.fullmatch(name):
+        bad = next((c for c in name if not (c.isalnum() or c in "-_.")), "")
+        because = {":": "a colon", " ": "a space", "/": "a slash"}.get(bad, repr(bad)) if bad else "its form"
+        raise SkillNameInvalid(
+            f"{where}:{line}: {name!r} is no name for a skill because of {because}",
+            hint="1 to 64 lowercase letters, digits and -",
+        )
+    if not isinstance(description, str) or not description.strip():
+        raise SkillFrontmatterError(
+            f"{where}:{front.lines.get('description', 1)}: no description",
+            hint="description: what the skill does and when to use it",
+        )
+    warnings = list(front.warnings)
+    if name != place.folder.name:
+        warnings.append(f"{where}:{line}: the name is {name!r}, the folder {place.folder.name!r}")
+    raw = front.fields.get("metadata")
+    metadata = {key: value for key, value in raw.items() if isinstance(value, str)} if isinstance(raw, dict) else {}
+    top = front.fields.get("version")
+    version = metadata.get("version") or (top if isinstance(top, str) else "")
+    return replace(
+        place, name=name, description=" ".join(description.split()), version=version, body=front.body,
+        metadata=metadata, warnings=tuple(warnings),
+    )  # fmt: skip
+
+
+def _shown(path: Path, root: Root) -> str:
+    """``skills/databases/x/SKILL.md``: short, and the same on every machine."""
+    return f"{root.path.name}/{path.relative_to(root.path).as_posix()}"
+
+
+def _scan(root: Root) -> Iterator[Skill]:
+    """Depth first, by name. Links are followed inside the root only, every folder once."""
+    if not root.path.is_dir():
+        return
+    real_root = root.path.resolve()
+    seen: set[tuple[int, int]] = set()
+    pending = [root.path]
+    while pending and len(seen) < _MAX_FOLDERS:
+        folder = pending.pop()
+        if folder.is_symlink() and not folder.resolve().is_relative_to(real_root):
+            target = folder.resolve()
+            fault = SkillOutsideRoot(f"{_shown(folder, root)}: links to {target}, outside the skills folder; ignored")
+            yield Skill(name=folder.name, folder=folder, category="", bundled=root.bundled, fault=fault)
+            continue
+        try:
+            stat = folder.stat()
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name, reverse=True)
+        except OSError:
+            continue  # a dangling link, or a folder that is not ours to read: nothing of a skill to show
+        if (stat.st_dev, stat.st_ino) in seen:
+            continue
+        seen.add((stat.st_dev, stat.st_ino))
+        if any(entry.name == SKILL_FILE for entry in entries):
+            yield read(folder, root)
+        elif len(folder.relative_to(root.path).parts) < _MAX_DEPTH:
+            pending.extend(folder / e.name for e in entries if not e.name.startswith(".") and e.is_dir())
