@@ -14,14 +14,11 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import IO, cast
 
+from hermes_cron.domain.clip import BoundedOutput
+from hermes_cron.domain.command import Command, CommandResult, Flag, OnSpawn, ProcessGroup
 from hermes_cron.environments import processes
-from hermes_cron.environments.output import BoundedOutput
-from hermes_cron.environments.processes import ProcessGroup
 from hermes_cron.errors import NotFound
 
 GRACE_S = 2.0
@@ -29,53 +26,6 @@ DRAIN_S = 0.5
 _POLL_S = 0.05
 _CHUNK = 65_536
 NOT_EXECUTABLE, NO_SUCH_PROGRAM = 126, 127  # as POSIX shells answer, XCU 2.8.2
-
-
-class Flag(Protocol):
-    """A ``threading.Event``, or anything that can be asked."""
-
-    def is_set(self) -> bool: ...
-
-
-OnSpawn = Callable[[ProcessGroup], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """``command`` is an argv tuple, or shell text (bash where there is one, else sh).
-
-    ``env`` is the whole environment of the command: nothing of ours is passed on unsaid. ``cap_bytes`` bounds each of
-    stdout and stderr. ``stdin`` None means an empty input.
-    """
-
-    command: tuple[str, ...] | str
-    cwd: Path
-    env: Mapping[str, str]
-    timeout_s: float
-    stdin: bytes | None = None
-    cap_bytes: int = 256_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandResult:
-    """``exit_code`` is 128 + the signal's number for a command that a signal ended, ours included.
-
-    ``truncated`` says in words what was cut from the output, None when nothing was. ``left_behind`` counts processes
-    that the command left running and that were ended.
-    """
-
-    exit_code: int
-    stdout: str
-    stderr: str
-    truncated: str | None
-    timed_out: bool
-    cancelled: bool
-    elapsed_ms: int
-    left_behind: int = 0
-
-    @property
-    def ok(self) -> bool:
-        return self.exit_code == 0 and not self.timed_out and not self.cancelled
 
 
 def run(command: Command, *, cancel: Flag | None = None, on_spawn: OnSpawn | None = None) -> CommandResult:

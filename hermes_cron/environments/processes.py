@@ -14,18 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hermes_cron.domain.command import ProcessGroup
+
 _PROC = Path("/proc")
 _BOOT_ID = _PROC / "sys/kernel/random/boot_id"
 _ZOMBIE_STATES = frozenset("ZX")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessGroup:
-    """``started`` is text: it is compared, never counted with. Empty when the leader had ended before it was read."""
-
-    pgid: int
-    started: str
-    boot_id: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_cron.environments.output import BoundedOutput, clip
+from hermes_cron.domain.clip import BoundedOutput, clip
 
 
 @given(st.binary(max_size=300), st.integers(0, 100), st.lists(st.integers(1, 60), max_size=8))

@@ -1,0 +1,122 @@
+"""Which tool calls of one reply may run at the same time, and how are their results kept?
+
+Reads run together; writers that name their paths run together when no path is or contains another; everything else
+runs alone. Groups follow one another in call order, so a read after a write sees it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from hermes_cron.domain.command import OnSpawn, ProcessGroup
+from hermes_cron.domain.run import Effect
+from hermes_cron.domain.tool_call import PreparedCall, ToolOutput
+from hermes_cron.domain.transcript import ToolCall, ToolResult
+from hermes_cron.ports import Emit, Journal
+
+MAX_WORKERS = 8
+
+
+class Toolbox(Protocol):
+    """The tools of one run. ``prepare`` and ``execute`` answer errors as output; only ``Fenced`` comes out of them."""
+
+    def prepare(self, call: ToolCall) -> PreparedCall: ...
+
+    def execute(self, prepared: PreparedCall, on_spawn: OnSpawn) -> ToolOutput: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRun:
+    """One reply's calls with their reserved rows. ``started`` is the run's start on the monotonic clock."""
+
+    toolbox: Toolbox
+    journal: Journal
+    emit: Emit
+    started: float
+    workers: int = MAX_WORKERS
+
+    def execute(
+        self, calls: Sequence[PreparedCall], seqs: Sequence[int], stop: Callable[[], ToolOutput | None]
+    ) -> list[ToolResult]:
+        """Results in call order, all of them journalled.
+
+        ``stop`` is asked before each group; when it answers, the calls that are left get that answer and are not run.
+        A group that runs is never cut.
+        """
+        results: list[ToolResult] = []
+        for group in groups(calls):
+            if (refusal := stop()) is not None:
+                left = range(group[0], len(calls))
+                unrun = [self._row(calls[at], seqs[at], refusal, time.monotonic()) for at in left]
+                self.journal.result(*unrun)
+                return [*results, *unrun]
+            results += self._group([calls[at] for at in group], [seqs[at] for at in group])
+        return results
+
+    def _group(self, calls: Sequence[PreparedCall], seqs: Sequence[int]) -> list[ToolResult]:
+        if len(calls) == 1:
+            done = [self._one(calls[0], seqs[0])]
+        else:
+            with ThreadPoolExecutor(min(self.workers, len(calls)), thread_name_prefix="tool") as pool:
+                done = list(pool.map(self._one, calls, seqs))
+        reads = [row for row in done if row.effect == Effect.READ]
+        if reads:
+            self.journal.result(*reads)
+        return done
+
+    def _one(self, prepared: PreparedCall, seq: int) -> ToolResult:
+        """Runs one call; an effect's receipt is committed here, alone and at once."""
+        began = time.monotonic()
+        self.emit("tool_started", {"seq": seq, "tool": prepared.call.name})
+        output = prepared.refusal or self.toolbox.execute(prepared, self._spawned(prepared, seq))
+        row = self._row(prepared, seq, output, began)
+        if prepared.effect != Effect.READ:
+            self.journal.result(row)
+        self.emit("tool_finished", {"seq": seq, "tool": prepared.call.name, "ok": row.ok, "elapsed_ms": row.elapsed_ms})
+        return row
+
+    def _spawned(self, prepared: PreparedCall, seq: int) -> OnSpawn:
+        def note(group: ProcessGroup) -> None:
+            if prepared.effect != Effect.READ:
+                self.journal.spawned(seq, pgid=group.pgid, started=group.started, boot_id=group.boot_id)
+
+        return note
+
+    def _row(self, prepared: PreparedCall, seq: int, output: ToolOutput, began: float) -> ToolResult:
+        return ToolResult(
+            seq=seq,
+            message={"role": "tool", "tool_call_id": prepared.call.id, "content": output.text},
+            ok=output.ok,
+            elapsed_ms=round((time.monotonic() - began) * 1000),
+            started_ms=round((began - self.started) * 1000),
+            effect=prepared.effect,
+            exit_code=output.exit_code,
+        )
+
+
+def groups(calls: Sequence[PreparedCall]) -> list[list[int]]:
+    """Positions of calls that run together, group after group."""
+    found: list[list[int]] = []
+    for at, call in enumerate(calls):
+        if found and all(_together(calls[other], call) for other in found[-1]):
+            found[-1].append(at)
+        else:
+            found.append([at])
+    return found
+
+
+def _together(one: PreparedCall, other: PreparedCall) -> bool:
+    if Effect.READ in (one.effect, other.effect):
+        return one.effect == other.effect
+    if one.paths is None or other.paths is None:
+        return False
+    return not any(_touch(mine, yours) for mine in one.paths for yours in other.paths)
+
+
+def _touch(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
