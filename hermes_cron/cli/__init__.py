@@ -1,0 +1,1 @@
+"""The command line: it parses, asks the app that wiring built, and prints."""

@@ -1,0 +1,90 @@
+"""Which commands are there, in which module does each live, and what is its line of help?
+
+A static table, so that ``--help`` imports no command. The order is the order of the help page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """``noun``: a group of verbs, even if it has only one today. ``module`` is below ``hermes_cron.cli``."""
+
+    module: str
+    en: str
+    zh: str
+    noun: bool = False
+
+    def line(self, language: Language) -> str:
+        return self.zh if language == "zh" else self.en
+
+
+PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "jobs": (
+        "任务",
+        (
+            "add", "list", "show", "edit", "run", "pause", "resume", "remove", "next", "history", "explain",
+            "check",
+        ),
+    ),
+    "runs": ("运行", ("runs", "skills")),
+    "data": ("数据", ("db", "secrets")),
+    "operation": ("运维", ("init", "serve", "status", "logs", "model", "tools", "config", "dev", "completion")),
+}  # fmt: skip
+"""Purpose -> its Chinese name and its commands."""
+
+FIRST = ("init", "add", "run")
+"""The first three commands of a new user."""
+
+COMMANDS: dict[str, Entry] = {
+    "add": Entry("add", 'Add a job: add "every day 9am: inspect prod db"', '添加任务：add "每天早上9点：巡检 prod"'),
+    "list": Entry("list", "Jobs, when they run next, how they went", "任务、下次运行时间和上次结果"),
+    "show": Entry("show", "One job with everything known about it", "一个任务的全部信息"),
+    "edit": Entry("edit", "Change a job, by options or in an editor", "修改任务（用选项或编辑器）"),
+    "run": Entry("run", "Run a job now, or a prompt once", "立即运行任务，或运行一次提示词"),
+    "pause": Entry("pause", "Stop starting a job", "暂停任务"),
+    "resume": Entry("resume", "Start a paused or held job again", "恢复暂停或被挂起的任务"),
+    "remove": Entry("remove", "Remove a job; its history stays", "删除任务，保留历史"),
+    "next": Entry("next", "The next instants of jobs", "任务接下来的运行时间"),
+    "history": Entry("history", "Every due instant and what became of it", "每个应运行时刻及其结果"),
+    "explain": Entry("explain", "What a schedule means, with its next times", "解释一个时间表并列出接下来的时间"),
+    "check": Entry("check", "Validate job files", "校验任务文件"),
+    "runs": Entry("runs", "List, show, trace, steer and cancel runs", "列出、查看、追踪、引导和取消运行", noun=True),
+    "skills": Entry("skills", "List, show, lint and test skills", "列出、查看、校验和测试技能", noun=True),
+    "db": Entry("db", "Databases that jobs may read", "任务可读取的数据库", noun=True),
+    "secrets": Entry("secrets", "Encrypted values that jobs use by name", "加密保存、按名引用的密钥", noun=True),
+    "init": Entry("init", "Make a home", "建立主目录"),
+    "serve": Entry("serve", "The scheduler: start jobs when they are due", "调度器：到点启动任务"),
+    "status": Entry("status", "Is all well, and what needs a person", "是否一切正常，什么需要人处理"),
+    "logs": Entry("logs", "The scheduler's log lines", "调度器日志"),
+    "model": Entry("model", "Show, list, set and test the model", "查看、列出、设置和测试模型", noun=True),
+    "tools": Entry("tools", "Tools that runs may be given", "可供运行使用的工具", noun=True),
+    "config": Entry("config", "Check, get and set settings", "检查、读取和修改设置", noun=True),
+    "dev": Entry("dev", "For developers: a stub model server", "开发用：模型替身服务", noun=True),
+    "completion": Entry("completion", "Shell completion scripts", "命令行补全脚本", noun=True),
+}
+
+VERB_ALIASES: dict[str, str] = {
+    "create": "add",
+    "ls": "list",
+    "rm": "remove",
+    "delete": "remove",
+    "enable": "resume",
+    "disable": "pause",
+}
+"""Other tools' words for ours, at the root and inside nouns. A real command of that name comes first."""
+
+NOUN_ALIASES: dict[str, str] = {"skill": "skills", "secret": "secrets", "tool": "tools", "databases": "db"}
+"""Singular words for nouns in the plural."""
+
+
+def canonical(name: str) -> str:
+    """The command an alias stands for; any other word as it is."""
+    if name in COMMANDS:
+        return name
+    return NOUN_ALIASES.get(name) or VERB_ALIASES.get(name) or name

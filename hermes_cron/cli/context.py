@@ -1,0 +1,163 @@
+"""What does every command know: the common options, the home, the app and the ways to speak?
+
+``cli()`` is the current command's ``Cli``. Threads that a command starts take it from the command, not from here:
+click keeps the current command per thread.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_cron.cli import output
+from hermes_cron.clock import FileClock, SystemClock
+from hermes_cron.errors import ConfigError, HermesCronError, HomeMissing, Usage
+from hermes_cron.home import Home
+from hermes_cron.settings import Environment, Settings
+
+if TYPE_CHECKING:
+    from hermes_cron.cli.commands import Language
+    from hermes_cron.ports import Clock
+    from hermes_cron.wiring import App
+
+
+def cli() -> Cli:
+    """The running command's context."""
+    found = click.get_current_context().find_object(Cli)
+    if found is None:
+        raise RuntimeError("cli() was called outside a command")
+    return found
+
+
+@dataclass
+class Cli:
+    """Filled by the parser from options before and after the verb; commands only read it."""
+
+    environment: Environment
+    json: bool = False
+    yes: bool = False
+    no_input: bool = False
+    quiet: bool = False
+    no_color: bool = False
+    home_option: str | None = None
+    lang_option: Language | None = None
+    _app: App | None = field(default=None, repr=False)
+
+    # --- where -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def home_path(self) -> Home:
+        """The home that options and environment name, whether it exists or not."""
+        chosen = self.home_option or self.environment.home
+        return Home(Path(chosen).expanduser().absolute() if chosen else Path.home() / ".hermes-cron")
+
+    @property
+    def home(self) -> Home:
+        """The home.
+
+        Raises:
+            HomeMissing: there is none; the hint has the command that makes one.
+        """
+        home = self.home_path
+        if not home.is_home():
+            where = f" --home {self.home_option}" if self.home_option else ""
+            raise HomeMissing(f"no home at {home.root}", hint=f"hermes-cron{where} init")
+        return home
+
+    @cached_property
+    def settings(self) -> Settings:
+        """config.toml with the environment over it. Raises ConfigError or HomeMissing."""
+        return Settings.load(self.home, self.environment)
+
+    @cached_property
+    def clock(self) -> Clock:
+        """The host's clock, or the file that tests set (HERMES_CRON_TESTING=1 and HERMES_CRON_CLOCK_FILE)."""
+        file = self.environment.clock_file
+        return FileClock(Path(file)) if file else SystemClock()
+
+    @property
+    def app(self) -> App:
+        """Everything that needs more than the files of the home. Imports what it is asked for, when asked."""
+        if self._app is None:
+            self._app = self.app_with(self.clock)
+        return self._app
+
+    def app_with(self, clock: Clock) -> App:
+        """An app on another clock (``serve --clock-file``)."""
+        from hermes_cron.wiring import App
+
+        return App(home=self.home, settings=self.settings, clock=clock)
+
+    # --- speaking ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def lang(self) -> Language:
+        """``--lang``, else ``language`` of config.toml, else LC_ALL, LC_MESSAGES, LANG; English when none says."""
+        if self.lang_option:
+            return self.lang_option
+        configured: Language | None = None
+        if self.home_path.is_home():
+            try:
+                configured = self.settings.language
+            except ConfigError:
+                configured = None  # whoever needs the settings reports what is wrong with them
+        return configured or self.environment.language
+
+    @property
+    def colour(self) -> bool:
+        """Whether stdout may have colours: a terminal, and nobody said no."""
+        return sys.stdout.isatty() and not (self.no_color or self.environment.no_color)
+
+    @property
+    def columns(self) -> int | None:
+        """The width to cut tables to: None on a pipe, where nothing is cut."""
+        if not sys.stdout.isatty():
+            return None
+        import shutil
+
+        return min(shutil.get_terminal_size().columns, output.MAX_COLUMNS)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person can be asked: stdin and stderr are terminals and ``--no-input`` was not given."""
+        return sys.stdin.isatty() and sys.stderr.isatty() and not self.no_input
+
+    def out(self, text: str = "") -> None:
+        """A line of the result, on stdout."""
+        print(text)
+
+    def note(self, text: str) -> None:
+        """A line about the way there, on stderr; silent with ``-q``."""
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    def emit_json(self, value: object) -> None:
+        """The one JSON object of ``--json``, on stdout. Dates become ISO text, unknown types ``str``."""
+        print(output.to_json(value, sys.stdout.encoding, indent=None))
+
+    # --- asking ------------------------------------------------------------------------------------------------
+
+    def confirm(self, question: str, *, default: bool = False) -> bool:
+        """True with ``-y``. Raises Usage when nobody can be asked."""
+        if self.yes:
+            return True
+        self._need_person(question, "add -y to say yes")
+        return click.confirm(question, default=default, err=True)
+
+    def ask(self, question: str, *, default: str | None = None, hidden: bool = False, flag: str) -> str:
+        """One line typed by a person; ``hidden`` shows nothing. ``flag`` is what to pass where nobody can be asked."""
+        self._need_person(question, f"pass {flag}")
+        answer = click.prompt(question, default=default, hide_input=hidden, err=True, show_default=not hidden)
+        return str(answer)
+
+    def _need_person(self, question: str, hint: str) -> None:
+        if not self.is_terminal:
+            raise Usage(f"cannot ask here: {question}", hint=hint)
+
+
+__all__ = ["Cli", "HermesCronError", "cli"]

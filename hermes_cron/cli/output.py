@@ -1,0 +1,129 @@
+"""How does text reach the screen: aligned, cut only on a terminal, without a stranger's control codes?"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+
+MAX_COLUMNS = 100
+"""The widest line on a terminal, however wide the window."""
+
+_ESCAPES = str.maketrans(
+    {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+    | {code: f"\\u{code:04x}" for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+)
+"""C0, C1 and bidirectional controls: a job's text could otherwise move the cursor or reorder a line."""
+
+_COLOURS = {"green": "32", "red": "31", "yellow": "33", "bold": "1", "dim": "2"}
+
+
+def plain(text: str) -> str:
+    """Foreign text that is safe to show: control characters become visible, newline and tab stay."""
+    return text.replace("\r\n", "\n").translate(_ESCAPES)
+
+
+def one_line(text: str) -> str:
+    """``plain`` text with runs of white space made one space."""
+    return " ".join(plain(text).split())
+
+
+def width(text: str) -> int:
+    """Columns on a terminal: wide characters (UAX 11) take two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def pad(text: str, columns: int) -> str:
+    """``text`` and spaces up to ``columns``; longer text as it is."""
+    return text + " " * (columns - width(text))
+
+
+def cut(text: str, columns: int) -> str:
+    """At most ``columns`` wide, the last one an ellipsis where something was lost."""
+    if width(text) <= columns:
+        return text
+    kept, used = [], 0
+    for character in text:
+        used += _columns(character)
+        if used > columns - 1:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def table(
+    rows: Iterable[Sequence[str]],
+    headers: Sequence[str] = (),
+    *,
+    right: frozenset[int] = frozenset(),
+    max_columns: int | None = None,
+) -> str:
+    """Aligned columns two spaces apart, without trailing spaces; empty text for no rows and no headers.
+
+    ``right`` are the indexes of columns of numbers. ``max_columns`` (``cli().columns``: None on a pipe) cuts
+    each line. Cells are made one safe line; an empty cell is shown as ``-``.
+    """
+    body = [[one_line(cell) or "-" for cell in row] for row in rows]
+    lines = [list(headers), *body] if headers else body
+    if not lines:
+        return ""
+    widths = [max(width(line[i]) for line in lines if i < len(line)) for i in range(max(map(len, lines)))]
+    shown = []
+    for line in lines:
+        cells = [
+            " " * (widths[i] - width(cell)) + cell if i in right else pad(cell, widths[i])
+            for i, cell in enumerate(line)
+        ]
+        text = "  ".join(cells).rstrip()
+        shown.append(cut(text, max_columns) if max_columns else text)
+    return "\n".join(shown)
+
+
+def facts(pairs: Iterable[tuple[str, str]], *, indent: int = 2) -> str:
+    """``label  value`` lines, values aligned; further lines of a value stand under its first."""
+    known = list(pairs)
+    columns = max((width(label) for label, _ in known), default=0)
+    lead = " " * indent
+    lines = []
+    for label, value in known:
+        first, *rest = plain(value).split("\n")
+        lines.append(f"{lead}{pad(label, columns)}  {first}".rstrip())
+        lines.extend(f"{lead}{' ' * columns}  {line}".rstrip() for line in rest)
+    return "\n".join(lines)
+
+
+def paint(text: str, colour: str) -> str:
+    """ANSI colour; call it only where ``cli().colour`` is true, and after padding."""
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def to_json(value: object, encoding: str | None = "utf-8", *, indent: int | None = None) -> str:
+    """JSON with readable characters; escaped ones only where ``encoding`` has no place for them.
+
+    Replacing a character would be a loss that no reader of JSON expects; an escape is not.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_jsonable)
+    try:
+        text.encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return json.dumps(value, ensure_ascii=True, indent=indent, default=_jsonable)
+    return text
+
+
+def _jsonable(value: object) -> object:
+    isoformat = getattr(value, "isoformat", None)
+    if isoformat is not None:
+        return isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset | tuple):
+        return sorted(value) if isinstance(value, set | frozenset) else list(value)
+    return str(value)

@@ -1,0 +1,60 @@
+"""How is a fault said: the fact, the place and the next command, to people and to scripts?"""
+
+from __future__ import annotations
+
+import click
+
+from hermes_cron.cli import output
+from hermes_cron.errors import HermesCronError, Usage
+
+_LABELS_ZH = {
+    "understood": "已理解", "left_over": "多余", "examples": "示例", "known": "已有", "hint": "下一步", "once": "一次",
+    "always": "每次", "kept": "保留", "next_try": "下次重试", "look": "查看", "add_one": "添加", "error": "错误",
+    "add one": "添加", "next try": "下次重试", "left over": "多余", "near": "相近", "make_a_reader": "建只读账号",
+    "or_insist": "或坚持", "try": "可以试",
+}  # fmt: skip
+
+
+def as_json(error: HermesCronError, encoding: str | None) -> str:
+    """``{"error": {"code", "message", "hint", ...details}}``."""
+    body = {"code": error.code, "message": error.message, "hint": error.hint, **error.details}
+    return output.to_json({"error": body}, encoding)
+
+
+def as_text(error: HermesCronError, language: str) -> str:
+    """One line with the fact and the place, then a labelled line for each detail and for the hint.
+
+    Details that are text or a list of texts are shown, in their order; other values are for scripts only.
+    """
+    word = _LABELS_ZH["error"] if language == "zh" else "error"
+    lines = [(key, shown) for key, value in error.details.items() if (shown := _shown(value)) is not None]
+    if error.hint:
+        lines.append(("try", error.hint))
+    labelled = [(_label(key, language), value) for key, value in lines]
+    head = f"{word}: {output.plain(error.message)}"
+    return f"{head}\n{output.facts(labelled)}" if labelled else head
+
+
+def from_click(error: click.ClickException) -> Usage:
+    """click's word for a wrong option or argument as ours."""
+    message = error.format_message().rstrip(".")
+    hint = None
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        hint = f"{error.ctx.command_path} --help"
+        if isinstance(error, click.NoSuchOption) and " " in error.option_name:
+            hint = f"put -- before text that begins with a dash; {hint}"
+    return Usage(message[:1].lower() + message[1:], hint=hint)
+
+
+def _shown(value: object) -> str | None:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    return None
+
+
+def _label(key: str, language: str) -> str:
+    if language == "zh" and key in _LABELS_ZH:
+        return _LABELS_ZH[key]
+    return key.replace("_", " ")

@@ -1,0 +1,292 @@
+"""What did the person configure? config.toml with the environment over it, read once, checked key by key.
+
+The only module that reads ``os.environ``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
+
+from hermes_cron import config_keys
+from hermes_cron.domain.database import DatabaseConfig, Engine
+from hermes_cron.errors import ConfigError, SecretInPlainSight
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hermes_cron.home import Home
+
+Language = Literal["en", "zh"]
+
+COMPLETION_VARIABLE = "_HERMES_CRON_COMPLETE"
+"""Set by the shell functions that ``completion show`` prints; the name is click's rule for ``hermes-cron``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The variables this program looks at. Empty ones count as not set."""
+
+    home: str | None = None
+    language: Language = "en"
+    no_color: bool = False
+    complete: str | None = None
+    clock_file: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+    key_file: str | None = None
+    credentials_directory: str | None = None
+    time_zone: str | None = None
+    editor: str | None = None
+
+
+def environment(variables: Mapping[str, str] | None = None) -> Environment:
+    """Read the process's environment, or the given one."""
+    env = os.environ if variables is None else variables
+
+    def value(name: str) -> str | None:
+        return env.get(name) or None
+
+    spoken = value("LC_ALL") or value("LC_MESSAGES") or value("LANG") or ""
+    return Environment(
+        home=value("HERMES_CRON_HOME"),
+        language="zh" if spoken.lower().startswith("zh") else "en",
+        no_color=value("NO_COLOR") is not None or value("TERM") == "dumb",
+        complete=value(COMPLETION_VARIABLE),
+        clock_file=value("HERMES_CRON_CLOCK_FILE") if value("HERMES_CRON_TESTING") == "1" else None,
+        model=value("HERMES_CRON_MODEL"),
+        base_url=value("OPENAI_BASE_URL"),
+        api_key=value("OPENAI_API_KEY"),
+        key_file=value("HERMES_CRON_KEY_FILE"),
+        credentials_directory=value("CREDENTIALS_DIRECTORY"),
+        time_zone=value("TZ"),
+        editor=value("VISUAL") or value("EDITOR"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """``name`` None: no model. ``key_ref`` names a secret; ``key`` is the environment's and goes before it."""
+
+    name: str | None = None
+    base_url: str | None = None
+    key_ref: str | None = None
+    key: str | None = field(default=None, repr=False)
+    stream: bool = False
+    timeout_s: float = 120.0
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSettings:
+    """What a run may use where its job says nothing."""
+
+    minutes: float = 30
+    iterations: int = 90
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionSettings:
+    """Runs of a job that are kept where the job says nothing: the newest ``runs`` and all of ``days``."""
+
+    runs: int = 200
+    days: int = 90
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """USD for a million tokens. ``cached`` None: cached input costs what input costs."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What config.toml and the environment say, with defaults filled in.
+
+    ``timezone`` is an IANA name and never empty. ``language`` None: nobody configured one.
+    """
+
+    timezone: str = "UTC"
+    language: Language | None = None
+    concurrency: int = 4
+    catch_up_hours: float = 24.0
+    model: ModelSettings = field(default_factory=ModelSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
+    databases: Mapping[str, DatabaseConfig] = field(default_factory=dict)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, home: Home, env: Environment | None = None) -> Settings:
+        """Read a home's config.toml.
+
+        Raises:
+            ConfigError: unreadable, not TOML, an unknown key, a wrong type or value; with the line.
+            SecretInPlainSight: a password or key stands in it.
+        """
+        try:
+            text = home.config.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{home.config} is not UTF-8", hint="save it as UTF-8") from error
+        except OSError as error:
+            raise ConfigError(f"cannot read {home.config}: {error.strerror}", hint="hermes-cron init") from error
+        return cls.parse(text, home.config, environment() if env is None else env)
+
+    @classmethod
+    def parse(cls, text: str, path: Path, env: Environment) -> Settings:
+        """``load`` for a text that is not in place yet; ``path`` names it and anchors relative database files."""
+        tables = config_keys.parse(text, path)
+        return cls(
+            timezone=_zone(tables, env),
+            language=_language(tables),
+            concurrency=_get(tables, "concurrency", int),
+            catch_up_hours=_get(tables, "catch_up_hours", float),
+            model=_model(tables, env),
+            limits=LimitSettings(minutes=_get(tables, "limits.minutes", float),
+                                 iterations=_get(tables, "limits.iterations", int)),
+            retention=RetentionSettings(runs=_get(tables, "retention.runs", int),
+                                        days=_get(tables, "retention.days", int)),
+            databases={name: _database(name, tables, path) for name in _table(tables, "databases")},
+            prices={name: _price(name, tables, path) for name in _table(tables, "prices")},
+        )  # fmt: skip
+
+
+T = TypeVar("T", str, int, float, bool)
+
+
+def _lookup(tables: Mapping[str, object], keys: tuple[str, ...]) -> object | None:
+    value: object = tables
+    for key in keys:
+        if not isinstance(value, Mapping) or key not in value:
+            return None
+        value = value[key]
+    return value
+
+
+def _maybe(tables: Mapping[str, object], name: str, kind: type[T], *, star: str = "") -> T | None:
+    """The file's value, else the table's default; None where neither is. ``star`` fills the ``*`` of the name."""
+    keys = tuple(star if key == "*" else key for key in name.split("."))
+    value = _lookup(tables, keys)
+    if value is None:
+        setting = config_keys.find(keys)
+        value = setting.default if setting else None
+    if kind is float and isinstance(value, int):
+        value = float(value)
+    return value if isinstance(value, kind) else None  # config_keys.parse has refused other types
+
+
+def _get(tables: Mapping[str, object], name: str, kind: type[T], *, star: str = "") -> T:
+    value = _maybe(tables, name, kind, star=star)
+    if value is None:
+        raise LookupError(f"{name} has no default")
+    return value
+
+
+def _table(tables: Mapping[str, object], name: str) -> Mapping[str, object]:
+    found = tables.get(name, {})
+    return found if isinstance(found, Mapping) else {}
+
+
+def _language(tables: Mapping[str, object]) -> Language | None:
+    match _maybe(tables, "language", str):
+        case "en":
+            return "en"
+        case "zh":
+            return "zh"
+        case _:
+            return None
+
+
+def _zone(tables: Mapping[str, object], env: Environment) -> str:
+    return _maybe(tables, "timezone", str) or host_zone(env)
+
+
+def host_zone(env: Environment) -> str:
+    """TZ if it names a zone, else the host's, else UTC. An odd TZ (``CST-8``) is passed over: it names no rules."""
+    if env.time_zone and config_keys.is_time_zone(env.time_zone.removeprefix(":")) is None:
+        return env.time_zone.removeprefix(":")
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tzlocal warns about hosts without a zone; UTC is then the answer
+        import tzlocal
+
+        try:
+            name = tzlocal.get_localzone_name()
+        except Exception:  # noqa: BLE001 tzlocal raises whatever the host's files make it raise
+            return "UTC"
+    return name if name and config_keys.is_time_zone(name) is None else "UTC"
+
+
+def _model(tables: Mapping[str, object], env: Environment) -> ModelSettings:
+    if env.base_url and (wrong := _url_fault(env.base_url)):
+        raise ConfigError(f"OPENAI_BASE_URL: {wrong}", hint="unset OPENAI_BASE_URL, or set a URL")
+    return ModelSettings(
+        name=env.model or _maybe(tables, "model.name", str),
+        base_url=env.base_url or _maybe(tables, "model.base_url", str),
+        key_ref=_maybe(tables, "model.key", str),
+        key=env.api_key,
+        stream=_get(tables, "model.stream", bool),
+        timeout_s=_get(tables, "model.timeout_s", float),
+        max_tokens=_maybe(tables, "model.max_tokens", int),
+        temperature=_maybe(tables, "model.temperature", float),
+    )
+
+
+def _url_fault(url: str) -> str | None:
+    setting = config_keys.find(("model", "base_url"))
+    if setting is None:
+        raise LookupError("model.base_url")
+    try:
+        return config_keys.fault(setting, url)
+    except config_keys.InPlainSight as sight:
+        raise SecretInPlainSight(f"OPENAI_BASE_URL is {sight}", hint="put the key into OPENAI_API_KEY") from None
+
+
+def _database(name: str, tables: Mapping[str, object], path: Path) -> DatabaseConfig:
+    def text(key: str) -> str | None:
+        return _maybe(tables, f"databases.*.{key}", str, star=name)
+
+    url = text("url")
+    if not url:
+        _missing(path, f'database "{name}" has no url', 'url = "postgresql://USER@HOST/DATABASE"')
+    return DatabaseConfig(
+        name=name,
+        engine=_engine(text("engine"), url, name, path),
+        url=url,
+        password_ref=text("password"),
+        allow_writable_account=_get(tables, "databases.*.allow_writable_account", bool, star=name),
+        statement_timeout_s=_get(tables, "databases.*.statement_timeout_s", float, star=name),
+        row_cap=_get(tables, "databases.*.row_cap", int, star=name),
+        byte_cap=_get(tables, "databases.*.byte_cap", int, star=name),
+    )
+
+
+def _engine(said: str | None, url: str, name: str, path: Path) -> Engine:
+    spoken: Engine = "postgresql" if url.startswith(("postgresql://", "postgres://")) else "sqlite"
+    if said and said != spoken:
+        raise ConfigError(
+            f'{path.name}: database "{name}" says engine {said}, its url is {spoken}', hint=f"edit {path}"
+        )
+    return spoken
+
+
+def _price(name: str, tables: Mapping[str, object], path: Path) -> Price:
+    def figure(key: str) -> float | None:
+        return _maybe(tables, f"prices.*.{key}", float, star=name)
+
+    into, out = figure("input"), figure("output")
+    if into is None or out is None:
+        _missing(path, f'the price of "{name}" needs input and output', "input = 0.25, output = 2.00")
+    return Price(input=into, output=out, cached=figure("cached"))
+
+
+def _missing(path: Path, what: str, example: str) -> NoReturn:
+    raise ConfigError(f"{path.name}: {what}", hint=f"edit {path}: {example}")
