@@ -153,7 +153,14 @@ def _run(argv: Sequence[str], *, env: dict[str, str] | None = None, cwd: Path | 
     # No pipe for a server started by pg_ctl: it would keep the pipe open for as long as it lives.
     with tempfile.TemporaryFile("w+") as out:
         done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=env, cwd=cwd, timeout=60
+            argv,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=env,
+            cwd=cwd,
+            timeout=60,
         )
         out.seek(0)
         text = out.read()

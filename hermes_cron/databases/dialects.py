@@ -16,6 +16,10 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.dialects.tsql import TSQL
+from sqlglot.parsers.mysql import MySQLParser
+from sqlglot.parsers.postgres import PostgresParser
+from sqlglot.parsers.sqlite import SQLiteParser
+from sqlglot.parsers.tsql import TSQLParser
 
 DialectName: TypeAlias = Literal["sqlite", "postgres", "mysql", "tsql"]
 _Parsers: TypeAlias = dict[str, Callable[..., Any]]
@@ -26,10 +30,10 @@ def _only(parsers: _Parsers, *names: str) -> _Parsers:
 
 
 class GuardPostgres(Postgres):
-    class Parser(Postgres.Parser):
+    class Parser(PostgresParser):
         FUNCTIONS: ClassVar[_Parsers] = {}
         FUNCTION_PARSERS: ClassVar[_Parsers] = _only(
-            Postgres.Parser.FUNCTION_PARSERS,
+            PostgresParser.FUNCTION_PARSERS,
             "CAST",
             "EXTRACT",
             "OVERLAY",
@@ -41,24 +45,24 @@ class GuardPostgres(Postgres):
 
 
 class GuardSQLite(SQLite):
-    class Parser(SQLite.Parser):
+    class Parser(SQLiteParser):
         FUNCTIONS: ClassVar[_Parsers] = {}
-        FUNCTION_PARSERS: ClassVar[_Parsers] = _only(SQLite.Parser.FUNCTION_PARSERS, "CAST")
+        FUNCTION_PARSERS: ClassVar[_Parsers] = _only(SQLiteParser.FUNCTION_PARSERS, "CAST")
 
 
 class GuardMySQL(MySQL):
-    class Parser(MySQL.Parser):
+    class Parser(MySQLParser):
         FUNCTIONS: ClassVar[_Parsers] = {}
         FUNCTION_PARSERS: ClassVar[_Parsers] = _only(
-            MySQL.Parser.FUNCTION_PARSERS, "CAST", "CONVERT", "EXTRACT", "GROUP_CONCAT", "POSITION", "SUBSTRING", "TRIM"
+            MySQLParser.FUNCTION_PARSERS, "CAST", "CONVERT", "EXTRACT", "GROUP_CONCAT", "POSITION", "SUBSTRING", "TRIM"
         )
 
 
 class GuardTSQL(TSQL):
-    class Parser(TSQL.Parser):
+    class Parser(TSQLParser):
         FUNCTIONS: ClassVar[_Parsers] = {}
         FUNCTION_PARSERS: ClassVar[_Parsers] = _only(
-            TSQL.Parser.FUNCTION_PARSERS, "CAST", "CONVERT", "STRING_AGG", "TRIM", "TRY_CAST", "TRY_CONVERT"
+            TSQLParser.FUNCTION_PARSERS, "CAST", "CONVERT", "STRING_AGG", "TRIM", "TRY_CAST", "TRY_CONVERT"
         )
 
 

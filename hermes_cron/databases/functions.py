@@ -1,12 +1,12 @@
 """Which SQL functions may a read-only statement call, for each dialect?
 
-Every name is here because it only looks: it changes no row, sequence, setting, lock, session or file, waits for nobody,
-runs no SQL text, loads no code and reads no file of the server. What is not here is refused, so a new server version or
-an extension can add nothing by itself. The PostgreSQL list was made from ``pg_proc`` of version 15 (immutable and stable
-functions that people call) and then read by hand; missing on purpose are, among others: ``query_to_xml``, ``table_to_xml``,
-``ts_stat`` and ``ts_rewrite`` (they run a query given as text), ``txid_current`` and ``pg_current_xact_id`` (they assign a
-transaction id), ``setseed``, ``nextval``, ``set_config``, ``pg_sleep``, ``dblink``, ``lo_*``, ``pg_advisory_*``,
-``pg_notify``, ``pg_read_*``, ``pg_ls_*``, ``pg_stat_file`` and everything named ``*_reset``.
+Every name is here because it only looks: it changes no row, sequence, setting, lock, session or file, waits for
+nobody, runs no SQL text, loads no code and reads no file of the server. What is not here is refused, so a new server
+version or an extension can add nothing by itself. The PostgreSQL list was made from ``pg_proc`` of version 15
+(immutable and stable functions that people call) and then read by hand; missing on purpose are, among others:
+``query_to_xml``, ``table_to_xml``, ``ts_stat`` and ``ts_rewrite`` (they run a query given as text), ``txid_current``
+and ``pg_current_xact_id`` (they assign a transaction id), ``setseed``, ``nextval``, ``set_config``, ``pg_sleep``,
+``dblink``, ``lo_*``, ``pg_advisory_*``, ``pg_notify``, ``pg_read_*``, ``pg_ls_*``, ``pg_stat_file``, ``*_reset``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import Final
 
 
-def _names(*blocks: str) -> frozenset[str]:
+def names(*blocks: str) -> frozenset[str]:
+    """Words divided by blanks."""
     return frozenset(name for block in blocks for name in block.split())
 
 
@@ -28,20 +29,20 @@ _MATH = """
 """
 _CONDITIONAL = "coalesce nullif"
 
-POSTGRES: Final = _names(
+POSTGRES: Final = names(
     _AGGREGATE_AND_WINDOW,
     _MATH,
     _CONDITIONAL,
     # aggregates
     """
-    array_agg bool_and bool_or every string_agg json_agg jsonb_agg json_object_agg jsonb_object_agg xmlagg corr covar_pop
-    covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy mode
-    percentile_cont percentile_disc grouping range_agg range_intersect_agg
+    array_agg bool_and bool_or every string_agg json_agg jsonb_agg json_object_agg jsonb_object_agg xmlagg corr
+    covar_pop covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
+    mode percentile_cont percentile_disc grouping range_agg range_intersect_agg
     """,
     # numbers
     """
-    acosd acosh asind asinh atan2d atand atanh cbrt cosd cosh cotd div factorial gcd lcm min_scale random scale sind sinh
-    tand tanh trim_scale trunc width_bucket pow float4 float8 int2 int4 int8 numeric greatest least
+    acosd acosh asind asinh atan2d atand atanh cbrt cosd cosh cotd div factorial gcd lcm min_scale random scale sind
+    sinh tand tanh trim_scale trunc width_bucket pow float4 float8 int2 int4 int8 numeric greatest least
     """,
     # text and bytes
     """
@@ -153,13 +154,13 @@ _SQLITE_PRAGMA_READS = """
     database_list table_list function_list collation_list module_list application_id auto_vacuum cache_size
     foreign_keys max_page_count synchronous locking_mode stats
 """
-SQLITE_PRAGMAS: Final = _names(_SQLITE_PRAGMA_READS)
-SQLITE_PRAGMAS_WITH_ARGUMENT: Final = _names(
+SQLITE_PRAGMAS: Final = names(_SQLITE_PRAGMA_READS)
+SQLITE_PRAGMAS_WITH_ARGUMENT: Final = names(
     "table_info table_xinfo index_list index_info index_xinfo foreign_key_list foreign_key_check integrity_check",
     "quick_check table_list",
 )
 
-SQLITE: Final = _names(
+SQLITE: Final = names(
     _AGGREGATE_AND_WINDOW,
     _MATH,
     _CONDITIONAL,
@@ -180,7 +181,7 @@ SQLITE: Final = _names(
     " ".join(f"pragma_{name}" for name in SQLITE_PRAGMAS),
 )
 
-MYSQL: Final = _names(
+MYSQL: Final = names(
     _AGGREGATE_AND_WINDOW,
     _MATH,
     _CONDITIONAL,
@@ -195,9 +196,9 @@ MYSQL: Final = _names(
     adddate addtime convert_tz curdate curtime current_date current_time current_timestamp date date_add date_format
     date_sub datediff day dayname dayofmonth dayofweek dayofyear extract from_days from_unixtime hour last_day localtime
     localtimestamp makedate maketime microsecond minute month monthname now period_add period_diff quarter sec_to_time
-    second str_to_date subdate subtime sysdate time time_format time_to_sec timediff timestamp timestampadd timestampdiff
-    to_days to_seconds unix_timestamp utc_date utc_time utc_timestamp week weekday weekofyear year yearweek
-    json_array json_contains json_contains_path json_depth json_extract json_keys json_length json_merge_patch
+    second str_to_date subdate subtime sysdate time time_format time_to_sec timediff timestamp timestampadd
+    timestampdiff to_days to_seconds unix_timestamp utc_date utc_time utc_timestamp week weekday weekofyear year
+    yearweek json_array json_contains json_contains_path json_depth json_extract json_keys json_length json_merge_patch
     json_merge_preserve json_object json_overlaps json_pretty json_quote json_remove json_replace json_search json_set
     json_storage_size json_type json_unquote json_valid json_value json_insert
     connection_id current_role current_user database schema session_user system_user user version charset coercibility
@@ -205,7 +206,7 @@ MYSQL: Final = _names(
     """,
 )
 
-TSQL: Final = _names(
+TSQL: Final = names(
     _AGGREGATE_AND_WINDOW,
     _MATH,
     _CONDITIONAL,
@@ -232,8 +233,22 @@ ALLOWED: Final = {"postgres": POSTGRES, "sqlite": SQLITE, "mysql": MYSQL, "tsql"
 # Tables and views that hold password hashes or other servers' passwords. Reading them changes nothing and still is
 # nothing an inspection needs: what is read goes to models, reports and chats.
 SECRET_TABLES: Final = {
-    "postgres": _names("pg_authid pg_shadow pg_user_mapping pg_user_mappings pg_subscription"),
+    "postgres": names("pg_authid pg_shadow pg_user_mapping pg_user_mappings pg_subscription"),
     "sqlite": frozenset[str](),
-    "mysql": _names("mysql.user mysql.global_priv mysql.servers mysql.proxies_priv"),
-    "tsql": _names("sys.sql_logins sys.syslogins"),
+    "mysql": names("mysql.user mysql.global_priv mysql.servers mysql.proxies_priv"),
+    "tsql": names("sys.sql_logins sys.syslogins"),
 }
+
+# PostgreSQL's attribute notation: ``(x).f`` and ``alias.f`` call f(x) when there is no such column, so that
+# ``select ('s'::regclass).nextval`` moves a sequence. As the name of a column these are refused; the session also asks
+# the server for functions of the names used (postgres.py).
+ATTRIBUTE_PREFIXES: Final = ("pg_", "lo_", "binary_upgrade_", "brin_", "gin_", "dblink", "hypopg", "cron_", "plpgsql_")
+ATTRIBUTE_CALLS: Final = names(
+    "nextval setval setseed set_config ts_stat ts_rewrite amvalidate loread lowrite query_to_xml table_to_xml",
+    "schema_to_xml database_to_xml cursor_to_xml txid_current txid_status currtid currtid2 crosstab connectby",
+)
+# Fields of the system's own composite results, as in ``(aclexplode(acl)).grantee``. Other ``(x).name`` are refused.
+COMPOSITE_FIELDS: Final = names(
+    "grantor grantee privilege_type is_grantable start_value minimum_value maximum_value increment cycle_option",
+    "cache_size data_type key value n x f1 f2 f3 f4 f5 f6 f7 f8 f9",
+)

@@ -11,7 +11,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from hermes_cron.databases.functions import ALLOWED, SECRET_TABLES
+from hermes_cron.databases.functions import (
+    ALLOWED,
+    ATTRIBUTE_CALLS,
+    ATTRIBUTE_PREFIXES,
+    COMPOSITE_FIELDS,
+    SECRET_TABLES,
+    names,
+)
 from hermes_cron.errors import SqlNotReadOnly
 
 if TYPE_CHECKING:
@@ -27,13 +34,13 @@ _FIRST_WORDS: Final = frozenset({"select", "with", "values", "table"})
 
 # Nodes of a tree that only reads. Func nodes are judged by name (functions.py), except those listed here, which are
 # operators, constants or calls with a syntax of their own.
-_NODES: Final = frozenset(
+_NODES: Final = names(
     """
     Select Union Except Intersect Subquery Values Tuple Paren Table TableAlias From Join Lateral Where Group Having
     Order Ordered Limit LimitOptions Offset Fetch Distinct With CTE RecursiveWithSearch TableSample Window WindowSpec
     WithinGroup Filter GroupingSets Cube Rollup Qualify Unnest
-    Column Star Identifier Alias Aliases Dot Literal RawString ByteString NationalString BitString HexString Null Boolean
-    Var Interval IntervalSpan Kwarg PropertyEQ Variadic Anonymous
+    Column Star Identifier Alias Aliases Dot Literal RawString ByteString NationalString BitString HexString Null
+    Boolean Var Interval IntervalSpan Kwarg PropertyEQ Variadic Anonymous
     And Or Not Xor EQ NEQ GT GTE LT LTE Is NullSafeEQ NullSafeNEQ Between In Like ILike SimilarTo Glob RegexpLike
     RegexpILike Escape Any All Exists Overlaps
     Add Sub Mul Div IntDiv Mod Neg Pow DPipe Concat Collate AtTimeZone BitwiseAnd BitwiseOr BitwiseXor BitwiseNot
@@ -45,7 +52,7 @@ _NODES: Final = frozenset(
     CurrentDate CurrentTime CurrentTimestamp CurrentDatetime CurrentUser CurrentRole CurrentSchema CurrentCatalog
     Localtime Localtimestamp SessionUser
     Extract Trim Substring StrPosition Overlay GroupConcat Convert Collation CharacterSet
-    """.split()
+    """
 )
 # Where a system's own schema may stand before a function's name.
 _SYSTEM_SCHEMAS: Final = {"postgres": frozenset({"pg_catalog", "information_schema"})}
@@ -57,7 +64,7 @@ _EFFECTS: Final = {
         "changes rows": "insert update delete merge replace upsert truncate copy load",
         "changes the schema": "create alter drop rename comment reindex cluster refresh",
         "changes rights": "grant revoke reassign security",
-        "changes the session or the transaction": "set reset begin start commit rollback end abort savepoint release use",
+        "changes the session or the transaction": "set reset begin start commit rollback end abort savepoint use",
         "runs code": "call do exec execute prepare deallocate declare fetch move",
         "takes locks or wakes other sessions": "lock unlock listen unlisten notify kill",
         "changes or rewrites files": "vacuum analyze checkpoint attach detach import discard optimize repair",
@@ -94,7 +101,7 @@ def _check_characters(sql: str, dialect: DialectName) -> None:
             raise refusal("-- without a blank behind it is no comment in MySQL; write -- with a blank, or - -")
 
 
-# --- EXPLAIN, SHOW, PRAGMA, DESCRIBE: read by forms of our own, since sqlglot keeps them as unparsed text --------------
+# --- EXPLAIN, SHOW, PRAGMA, DESCRIBE: read by forms of our own, sqlglot keeps them as unparsed text -------------------
 
 
 def _special(sql: str, dialect: DialectName) -> str | None:
@@ -227,21 +234,38 @@ def _check_node(node: exp.Expr, dialect: DialectName) -> None:
     kind = type(node).__name__
     if kind not in _NODES:
         raise refusal(_WHY_NOT.get(kind, f"{kind} is not on the read list"))
+    if isinstance(node, exp.CTE):
+        _check_cte(node)
+    elif isinstance(node, exp.PropertyEQ) and not isinstance(node.parent, exp.Anonymous):
+        raise refusal("an assignment (:= or SELECT @a = ...) changes the session")
+    elif isinstance(node, exp.Literal | exp.Operator | exp.Column):
+        if dialect == "postgres":
+            _check_postgres_node(node)
+    elif isinstance(node, exp.Anonymous | exp.Dot | exp.Table):
+        _check_call_or_table(node, dialect)
+
+
+def _check_call_or_table(node: exp.Expr, dialect: DialectName) -> None:
+    from sqlglot import exp
+
     if isinstance(node, exp.Anonymous):
         _check_function(node, dialect)
     elif isinstance(node, exp.Dot):
         _check_dot(node, dialect)
     elif isinstance(node, exp.Table):
         _check_table(node, dialect)
-    elif isinstance(node, exp.CTE):
-        _check_cte(node)
-    elif isinstance(node, exp.Operator):
-        if not str(node.args.get("operator") or "").lower().startswith("pg_catalog."):
-            raise refusal("OPERATOR(...) may name an operator somebody defined; write the operator itself")
-    elif isinstance(node, exp.PropertyEQ) and not isinstance(node.parent, exp.Anonymous):
-        raise refusal("an assignment (:= or SELECT @a = ...) changes the session")
-    elif isinstance(node, exp.Literal) and dialect == "postgres":
+
+
+def _check_postgres_node(node: exp.Literal | exp.Operator | exp.Column) -> None:
+    from sqlglot import exp
+
+    if isinstance(node, exp.Literal):
         _check_number(node)
+    elif isinstance(node, exp.Column):
+        if node.table:
+            _check_attribute(node.name)
+    elif not str(node.args.get("operator") or "").lower().startswith("pg_catalog."):
+        raise refusal("OPERATOR(...) may name an operator somebody defined; write the operator itself")
 
 
 def _check_number(node: exp.Literal) -> None:
@@ -269,7 +293,16 @@ def _check_dot(node: exp.Dot, dialect: DialectName) -> None:
     from sqlglot import exp
 
     called = node.expression
-    if isinstance(called, exp.Identifier | exp.Star):
+    if isinstance(called, exp.Star):
+        return
+    if isinstance(called, exp.Identifier):
+        if isinstance(node.parent, exp.DataType):  # CAST(x AS schema.type)
+            return
+        if called.name.lower() not in COMPOSITE_FIELDS:
+            raise refusal(
+                f"(...).{called.name} would call a function of that name if there were no such field",
+                hint="name the fields in FROM instead: select x.field from lateral (...) as x",
+            )
         return
     schema = node.this
     system = _SYSTEM_SCHEMAS.get(dialect, frozenset())
@@ -279,8 +312,14 @@ def _check_dot(node: exp.Dot, dialect: DialectName) -> None:
         )
 
 
+def _check_attribute(name: str) -> None:
+    folded = name.lower()
+    if folded in ATTRIBUTE_CALLS or folded.startswith(ATTRIBUTE_PREFIXES):
+        raise refusal(f"the column name {name} is a function's, and PostgreSQL would call it")
+
+
 def _folded(identifier: exp.Identifier) -> str:
-    return identifier.this if identifier.args.get("quoted") else identifier.this.lower()
+    return str(identifier.this) if identifier.args.get("quoted") else str(identifier.this).lower()
 
 
 def _check_table(node: exp.Table, dialect: DialectName) -> None:
@@ -307,32 +346,32 @@ def _check_cte(node: exp.CTE) -> None:
 
 
 # Words that stand before "(" without being a call.
-_NOT_CALLS: Final = frozenset(
+_NOT_CALLS: Final = names(
     """
     all and any array as between by case cube distinct else escape except exists filter from full group having ilike in
     intersect is join lateral like limit materialized not offset on only or ordinality over over rollup select sets some
     table then to union using values when where with within for interval rows overlaps similar top percent cast
     try_cast row returning collate div mod rlike regexp xor against repeatable bernoulli system glob match set separator
     of from_ end zone breadth depth first last
-    """.split()
+    """
 )
-_TYPES: Final = frozenset(
+_TYPES: Final = names(
     """
     bit char character varchar varying nchar nvarchar decimal dec numeric float time timetz timestamp timestamptz
     timestampntz interval binary varbinary datetime datetime2 datetimeoffset int integer bigint smallint tinyint text
     real double blob bpchar vector signed unsigned
-    """.split()
+    """
 )
-_SYNTAX_CALLS: Final = frozenset(
+_SYNTAX_CALLS: Final = names(
     "extract trim ltrim rtrim substring substr position locate instr charindex overlay string_agg group_concat unnest "
-    "convert try_convert concat power starts_with json_extract cast greatest least iif".split()
+    "convert try_convert concat power starts_with json_extract cast greatest least iif"
 )
 
 
 def _check_calls(text: str, tree: exp.Expr, dialect: DialectName) -> None:
-    """A second reading of the text to be sent, by tokens: every name before "(" must be known, whatever node made it."""
+    """A second reading of the text to be sent, by tokens: every name before "(" is known, whatever node made it."""
     from sqlglot import exp
-    from sqlglot.tokens import TokenType
+    from sqlglot.tokenizer_core import TokenType
 
     from hermes_cron.databases.dialects import DIALECTS
 

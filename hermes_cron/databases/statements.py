@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from hermes_cron.databases.functions import SQLITE_PRAGMAS, SQLITE_PRAGMAS_WITH_ARGUMENT
+from hermes_cron.databases.functions import SQLITE_PRAGMAS, SQLITE_PRAGMAS_WITH_ARGUMENT, names
 from hermes_cron.databases.guard import refusal
 
 # (text without leading comments and without the last semicolon, the check of an inner statement) -> text to send
@@ -117,12 +117,12 @@ def _mysql_explain(text: str, check: Callable[[str], str]) -> str:
     return f"EXPLAIN {shape}{check(text[plan.end() :])}"
 
 
-_MYSQL_SHOWS: Final = frozenset(
+_MYSQL_SHOWS: Final = names(
     """
     databases schemas tables columns fields index indexes keys create status variables processlist engine engines grants
     warnings errors replica replicas slave master binary binlog open plugins privileges table triggers events function
     procedure character collation
-    """.split()
+    """
 )
 
 

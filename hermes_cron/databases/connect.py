@@ -1,0 +1,79 @@
+"""How is a configured database opened, and may its account be used?"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from hermes_cron.domain.database import Account, DatabaseConfig, QueryResult, Schema
+from hermes_cron.errors import AccountTooPowerful
+
+
+class Database(Protocol):
+    """One read-only connection, closed by whoever opened it. Not shared between threads, except ``cancel``."""
+
+    def query(self, sql: str, *, timeout_s: float | None = None, row_cap: int | None = None) -> QueryResult: ...
+
+    def tables(self, pattern: str | None = None) -> Schema: ...
+
+    def schema(self, pattern: str | None = None) -> str: ...
+
+    def account(self) -> Account: ...
+
+    def cancel(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def connect(config: DatabaseConfig, *, password: str | None) -> Database:
+    """Open it. Raises DatabaseError, NotFound (a missing SQLite file), ExtraMissing (no driver)."""
+    if config.engine == "sqlite":
+        from hermes_cron.databases.sqlite import SqliteDatabase
+
+        return SqliteDatabase(config)
+    _need_driver()
+    from hermes_cron.databases.postgres import PostgresDatabase
+
+    return PostgresDatabase(config, password=password)
+
+
+def probe(config: DatabaseConfig, *, password: str | None) -> Account:
+    """Connect, ask who we are and what we may, close."""
+    with connect(config, password=password) as database:
+        return database.account()
+
+
+def require_reader(account: Account, *, allow: bool) -> None:
+    """Raises AccountTooPowerful for an account that could write, unless ``allow``."""
+    if not account.powers or allow:
+        return
+    raise AccountTooPowerful(
+        f"refused: account {account.name} {account.powers[0]}, it could write",
+        hint=REMEDY,
+        details={"account": account.name, "powers": list(account.powers)},
+    )
+
+
+REMEDY = """\
+make a reader   psql ... <<'SQL'
+                CREATE ROLE watcher LOGIN PASSWORD '...';  GRANT pg_monitor, pg_read_all_data TO watcher;
+                SQL
+or insist       --allow-writable-account (three fences still hold; the audit records it)"""
+
+
+def _need_driver() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("psycopg") is None:
+        from hermes_cron.errors import ExtraMissing
+
+        raise ExtraMissing(
+            "PostgreSQL needs the driver psycopg, which is not installed",
+            hint="pip install 'hermes-cron[postgres]'   or   uv tool install 'hermes-cron[postgres]'",
+        )
