@@ -269,7 +269,6 @@ def refuse(shown_path: str, faults: Iterable[Fault]) -> JobFileError:
         f"{shown_path}:{ordered[0].line} {ordered[0].message}",
         hint=None if len(ordered) == 1 else f"{len(ordered) - 1} more: hermes-cron check {shown_path}",
         details={
-            "file": shown_path,
             "line": ordered[0].line,
             "faults": [{"file": shown_path, "line": it.line, "message": it.message} for it in ordered],
         },
