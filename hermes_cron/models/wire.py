@@ -13,15 +13,16 @@ from typing import Any
 
 from hermes_cron.domain.transcript import Message, ModelReply, ToolCall, Usage
 from hermes_cron.errors import EmptyReply, ModelContextLength, ModelGarbage, ModelRefused, StreamTruncated
+from hermes_cron.models.faults import fault_inside
+from hermes_cron.models.wording import kind_of, quote
 
 _CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-_SHOWN = 200  # characters of a foreign body that an error quotes
 
 
 def read_completion(data: object, *, asked_model: str) -> ModelReply:
     """Raises ``ModelGarbage``, ``ModelRefused``, ``ModelContextLength``, ``StreamTruncated`` or ``EmptyReply``."""
     if not isinstance(data, Mapping):
-        raise ModelGarbage(f"the server answered with {_kind(data)}, not with a completion")
+        raise ModelGarbage(f"the server answered with {kind_of(data)}, not with a completion")
     choice = _first_choice(data)
     message, calls = read_message(choice.get("message"))
     finish = choice.get("finish_reason")
@@ -40,20 +41,20 @@ def read_completion(data: object, *, asked_model: str) -> ModelReply:
 def _first_choice(data: Mapping[str, Any]) -> Mapping[str, Any]:
     error = data.get("error")
     if error:
-        raise ModelGarbage(f"the server answered 200 with an error: {error_text(error)}")
+        raise fault_inside(error, place="the server")
     choices = data.get("choices")
     if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
         raise ModelGarbage(f"the completion has no choices: {quote(json.dumps(data, ensure_ascii=False))}")
     choice = choices[0]
     if not isinstance(choice, Mapping):
-        raise ModelGarbage(f"the completion's first choice is {_kind(choice)}")
+        raise ModelGarbage(f"the completion's first choice is {kind_of(choice)}")
     return choice
 
 
 def read_message(raw: object) -> tuple[Message, tuple[ToolCall, ...]]:
     """The message to store and send back: whole, without nulls, calls with ids and text arguments."""
     if not isinstance(raw, Mapping):
-        raise ModelGarbage(f"the completion's message is {_kind(raw)}")
+        raise ModelGarbage(f"the completion's message is {kind_of(raw)}")
     message: Message = {"role": "assistant", **{key: value for key, value in raw.items() if value is not None}}
     message["role"] = "assistant"
     written = message.pop("tool_calls", None) or []
@@ -61,7 +62,7 @@ def read_message(raw: object) -> tuple[Message, tuple[ToolCall, ...]]:
     if legacy and not written:
         written = [{"function": legacy}]
     if not isinstance(written, Sequence) or isinstance(written, str):
-        raise ModelGarbage(f"tool_calls is {_kind(written)}, not a list")
+        raise ModelGarbage(f"tool_calls is {kind_of(written)}, not a list")
     if isinstance(message.get("content"), list):
         message["content"] = text_of(message["content"])
     calls = _calls(written)
@@ -136,9 +137,9 @@ def _check_finish(finish: object, message: Message, *, text: str, calls: tuple[T
                 hint="Raise model.max_tokens; a model that reasons spends them before it answers.",
             )
         raise EmptyReply("the model said nothing: no text and no tool call")
-    if calls and finish == "length" and not is_json(calls[-1].arguments):
+    if calls and finish in (None, "length") and not is_json(calls[-1].arguments):
         raise StreamTruncated(
-            f"the reply was cut by max_tokens inside the arguments of {calls[-1].name}",
+            f"the reply ends inside the arguments of {calls[-1].name}",
             hint="Raise model.max_tokens.",
         )
 
@@ -184,24 +185,3 @@ def estimate_tokens(text: str) -> int:
         return -(-len(text) // 4)
     rest = _CJK.sub("", text)
     return len(text) - len(rest) + -(-len(rest.encode()) // 4)
-
-
-def error_text(error: object) -> str:
-    """The message of an error object as servers spell it, shortened."""
-    if isinstance(error, Mapping):
-        error = error.get("message") or error.get("detail") or json.dumps(dict(error), ensure_ascii=False)
-    return quote(str(error))
-
-
-def quote(text: str) -> str:
-    """One line, shortened."""
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
-
-
-def _kind(value: object) -> str:
-    if value is None:
-        return "nothing"
-    if isinstance(value, str):
-        return f"a text ({quote(value)})"
-    return f"JSON of another kind ({type(value).__name__})"

@@ -1,0 +1,288 @@
+"""How does an OpenAI-compatible server answer a request? Implements ``ports.Model`` over the ``openai`` package.
+
+``client.post`` with the raw response: ``chat.completions.create`` validates every message again (43 ms a call at 200
+messages), and the typed result checks nothing that matters here (see ``wire``). The SDK keeps authentication, headers
+and its typed errors; retries are ours, so that a wait is bounded by the call and injectable in tests.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hermes_cron.domain.transcript import ModelReply, ModelRequest, Usage
+from hermes_cron.errors import (
+    ModelError,
+    ModelGarbage,
+    ModelTimeout,
+    ModelUnreachable,
+    StreamStalled,
+    StreamTruncated,
+)
+from hermes_cron.models.body import BodyWriter
+from hermes_cron.models.connection import CONNECT_TIMEOUT_S, Clients
+from hermes_cron.models.endpoint import Endpoint
+from hermes_cron.models.faults import fault_of
+from hermes_cron.models.retry import wait_before_retry
+from hermes_cron.models.stream import Assembly, events
+from hermes_cron.models.wire import estimated_usage, read_completion, read_usage
+from hermes_cron.models.wording import quote, without
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from hermes_cron.ports import Clock
+
+Price = Callable[[str, Usage], float | None]
+
+
+class OpenAICompatible:
+    """Thread-safe; one for all runs of an endpoint. Give ``clients`` to share connections between endpoints.
+
+    ``complete`` never returns an empty reply and raises ``ModelError`` subclasses only. Inside one call it tries at
+    most three times and waits at most 30 s at once (``retry``); what lasts longer is raised for the run to decide.
+    ``monotonic`` and ``sleep`` are injected so that tests of limits do not wait.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        clock: Clock,
+        clients: Clients | None = None,
+        price: Price | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.endpoint = endpoint
+        self._clock = clock
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._price = price
+        self._clients = clients or Clients(monotonic)
+        self._bodies = BodyWriter(endpoint)
+        self._place = f"the model server at {endpoint.host}"
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """One reply. Not streamed: all of it, retries and waits included, within ``request.timeout_s``. Streamed:
+        ``timeout_s`` bounds the silence before the first word, ``endpoint.stall_s`` each later one.
+        """
+        body = self._bodies.body(request)
+        started = self._monotonic()
+        limit_s = self.endpoint.stream_limit_s if self.endpoint.stream else request.timeout_s
+        spent: list[Usage] = []
+        reply = self._tried(body, request, ends=started + limit_s, spent=spent)
+        usage = _total(spent) or estimated_usage(body.decode("utf-8", "replace"), reply)
+        return replace(
+            reply,
+            usage=usage,
+            cost_usd=self._price(reply.model, usage) if self._price else None,
+            elapsed_ms=round((self._monotonic() - started) * 1000),
+        )
+
+    def models(self, *, timeout_s: float) -> list[str]:
+        """The names that the server offers, sorted. Raises as ``complete`` does."""
+        import httpx2
+
+        with self._translated(), self._until(self._monotonic() + timeout_s):
+            response = self._clients.get(self.endpoint).get(
+                "/models", cast_to=httpx2.Response, options={"timeout": self._timeout(timeout_s)}
+            )
+            data = self._json(response)
+        rows = data.get("data") if isinstance(data, dict) else None
+        if not isinstance(rows, list):
+            raise ModelGarbage(f"{self._place} sent no list of models: {quote(str(data))}")
+        return sorted(str(row["id"]) for row in rows if isinstance(row, dict) and row.get("id"))
+
+    def _tried(self, body: bytes, request: ModelRequest, *, ends: float, spent: list[Usage]) -> ModelReply:
+        for attempt in itertools.count(1):
+            try:
+                return self._once(body, request, ends=ends, spent=spent)
+            except ModelError as error:
+                wait_s = wait_before_retry(error, attempt=attempt, time_left_s=ends - self._monotonic())
+                if wait_s is None:
+                    raise
+            if wait_s:
+                self._sleep(wait_s)
+        raise AssertionError("unreachable")
+
+    # --- one attempt ------------------------------------------------------------------------------------------------
+
+    def _once(self, body: bytes, request: ModelRequest, *, ends: float, spent: list[Usage]) -> ModelReply:
+        import httpx2
+
+        asked_model = request.header.model or self.endpoint.model
+        streamed = self.endpoint.stream
+        wait_s = max(0.001, min(ends - self._monotonic(), request.timeout_s))
+        with self._translated(), self._until(self._monotonic() + wait_s):
+            response = self._clients.get(self.endpoint).post(
+                "/chat/completions",
+                content=body,
+                cast_to=httpx2.Response,
+                options={"headers": {"Content-Type": "application/json"}, "timeout": self._timeout(wait_s)},
+                stream=streamed,
+                stream_cls=None,
+            )
+            data = self._streamed(response, first_s=wait_s, ends=ends) if streamed else self._json(response)
+        usage = read_usage(data.get("usage")) if isinstance(data, dict) else None
+        if usage is not None:
+            spent.append(usage)  # a reply that is thrown away was paid for, too
+        return read_completion(data, asked_model=asked_model)
+
+    def _json(self, response: httpx2.Response) -> Any:
+        kind = response.headers.get("content-type", "")
+        if kind.startswith("text/event-stream"):  # some gateways stream whether asked or not
+            assembly = Assembly(place=self._place)
+            for data in events([response.content], on_chunk=lambda: None):
+                assembly.add(data)
+            return assembly.completion()
+        try:
+            return json.loads(response.content)
+        except ValueError as error:
+            shown = quote(response.text) or "an empty body"
+            raise ModelGarbage(f"{self._place} answered {response.status_code} without JSON: {shown}") from error
+
+    def _streamed(self, response: httpx2.Response, *, first_s: float, ends: float) -> Any:
+        try:
+            if "json" in response.headers.get("content-type", ""):  # the server cannot stream, or reports a fault
+                response.read()
+                return self._json(response)
+            return self._assembled(response, first_s=first_s, ends=ends)
+        finally:
+            response.close()
+
+    def _assembled(self, response: httpx2.Response, *, first_s: float, ends: float) -> dict[str, Any]:
+        """Only words, reasoning and pieces of calls are progress: comments and empty frames keep nothing alive."""
+        import httpx2
+
+        silence_s = min(first_s, self.endpoint.stall_s)
+        progress_at = self._monotonic()
+        deadline = self._clients.deadline
+        deadline.at = min(progress_at + silence_s, ends)
+
+        def check() -> None:
+            now = self._monotonic()
+            if now >= ends:
+                raise ModelTimeout(f"{self._place} streamed for more than {self.endpoint.stream_limit_s:g} s")
+            if now - progress_at >= silence_s:
+                raise StreamStalled(f"{self._place} sent no content for {silence_s:g} s")
+
+        assembly = Assembly(place=self._place)
+        try:
+            for data in events(response.iter_bytes(), on_chunk=check):
+                if assembly.add(data):
+                    progress_at = self._monotonic()
+                    silence_s = self.endpoint.stall_s
+                    deadline.at = min(progress_at + silence_s, ends)
+                if assembly.ended:
+                    break
+        except httpx2.TimeoutException as error:
+            if self._monotonic() >= ends:
+                check()
+            raise StreamStalled(f"{self._place} sent no content for {silence_s:g} s") from error
+        except httpx2.TransportError as error:
+            raise StreamTruncated(f"{self._place} cut the stream: {_why(error)}") from error
+        return assembly.completion()
+
+    # --- limits and errors ------------------------------------------------------------------------------------------
+
+    def _timeout(self, seconds: float) -> httpx2.Timeout:
+        import httpx2
+
+        return httpx2.Timeout(seconds, connect=min(seconds, CONNECT_TIMEOUT_S), pool=None)
+
+    @contextmanager
+    def _until(self, instant: float) -> Iterator[None]:
+        """No read of this thread waits beyond ``instant``."""
+        deadline = self._clients.deadline
+        deadline.at = instant
+        try:
+            yield
+        finally:
+            deadline.at = None
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """The SDK's and the HTTP library's errors become ours; none of their texts may hold the key."""
+        try:
+            yield
+        except ModelError as error:
+            error.message = without(error.message, self.endpoint.key)
+            error.args = (error.message,)
+            raise
+        except Exception as error:  # what it is, is told apart by type below
+            ours = self._fault(error)
+            if ours is None:
+                raise
+            ours.message = without(ours.message, self.endpoint.key)
+            ours.args = (ours.message,)
+            raise ours from None  # the SDK's error carries the request, and that the key
+
+    def _fault(self, error: Exception) -> ModelError | None:
+        """None: not a fault of the call, but a bug of ours."""
+        import httpx2
+        import openai
+
+        if isinstance(error, openai.APIStatusError):
+            headers, now = error.response.headers, self._clock.now()
+            return fault_of(error.status_code, _parsed(error.response), place=self._place, headers=headers, now=now)
+        if isinstance(error, openai.APIConnectionError):
+            return self._broken(error.__cause__ or error)
+        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
+            return self._broken(error)
+        return None
+
+    def _broken(self, cause: BaseException) -> ModelError:
+        """The connection's own faults."""
+        import httpx2
+
+        if isinstance(cause, httpx2.TimeoutException) and not isinstance(cause, httpx2.ConnectTimeout):
+            return ModelTimeout(f"{self._place} did not answer in time", hint=_TIMEOUT)
+        if isinstance(cause, httpx2.RemoteProtocolError) and "incomplete" in str(cause):
+            return StreamTruncated(f"{self._place} cut the reply: {_why(cause)}")
+        if isinstance(cause, httpx2.DecodingError):
+            return ModelGarbage(f"{self._place} sent a body that cannot be decoded: {_why(cause)}")
+        return ModelUnreachable(f"{self._place} cannot be reached: {_why(cause)}", hint=_CHECK)
+
+
+_CHECK = "Is the address right and the server up? hermes-cron model show, hermes-cron model test"
+_TIMEOUT = "The limit is model.timeout: hermes-cron config set model.timeout 20m"
+
+
+def _why(error: BaseException) -> str:
+    return quote(str(error)) or type(error).__name__
+
+
+def _parsed(response: httpx2.Response) -> object:
+    try:
+        return response.json()
+    except ValueError:
+        return response.text
+
+
+def _total(usages: list[Usage]) -> Usage | None:
+    if not usages:
+        return None
+    return Usage(
+        input=sum(usage.input for usage in usages),
+        output=sum(usage.output for usage in usages),
+        cached=sum(usage.cached for usage in usages),
+        cache_write=sum(usage.cache_write for usage in usages),
+    )
+
+
+def warm_up() -> threading.Thread:
+    """Imports the SDK in the background, so that a service's first run does not pay the 450 ms."""
+
+    def work() -> None:
+        import openai  # noqa: F401
+
+    thread = threading.Thread(target=work, name="import-openai", daemon=True)
+    thread.start()
+    return thread
