@@ -1,0 +1,48 @@
+"""Which tools does a job's run get?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hermes_cron.domain.job import Job
+from hermes_cron.tools.context import ToolContext
+from hermes_cron.tools.declaration import Tool
+from hermes_cron.tools.registry import Registry
+from hermes_cron.tools.toolsets import resolve, toolsets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """``tools`` are offered to the model; ``left_out`` are those the job names and this run cannot have, with why."""
+
+    tools: dict[str, Tool]
+    left_out: dict[str, str]
+
+
+def default_tools(job: Job) -> tuple[str, ...]:
+    """What a job gets that names no tools: the clock, and reads of what it declares. Nothing that writes."""
+    names = ["now"]
+    if job.databases:
+        names += ["sql_query", "sql_schema"]
+    if job.workdir is not None:
+        names += ["read_file", "search_files"]
+    return tuple(names)
+
+
+def check_names(registry: Registry, job: Job) -> tuple[str, ...]:
+    """The tools a job means, available or not. Raises ``NotFound`` with the nearest name: for ``add`` and ``check``."""
+    tools = registry.tools
+    return resolve(default_tools(job) if job.tools is None else job.tools, tools, toolsets(tools))
+
+
+def select(registry: Registry, job: Job, context: ToolContext) -> Chosen:
+    """Permission is this mapping: a tool outside of it does not exist for the run."""
+    tools: dict[str, Tool] = {}
+    left_out: dict[str, str] = {}
+    for name in check_names(registry, job):
+        tool = registry.entries[name].tool
+        if (reason := tool.unavailable(context)) is None:
+            tools[name] = tool
+        else:
+            left_out[name] = reason
+    return Chosen(tools=tools, left_out=left_out)
