@@ -1,0 +1,396 @@
+"""Which instants are due now, and what is written about each?
+
+``claim_due`` writes an instant's row and its queued run in one transaction; ``takes`` starts them. Any number of
+processes may call it: SQLite's writer lock makes each call alone, ``settled_until`` says what is done, and the
+constraints (one row an instant, one occupant a slot) refuse what slipped through.
+
+A run's ``slot`` is the uid of its job while it occupies the job; the run's own id when it occupies nothing
+(``overlap: allow``, no job); null while it waits for its job to be free, and after its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from hermes_cron.domain.job import CatchUp, Job, Overlap, load_job
+from hermes_cron.domain.occurrence import (
+    WINDOW,
+    DuePlan,
+    DueRun,
+    Reason,
+    Span,
+    Timing,
+    first_due,
+    last_due,
+    plan_due,
+    timing_of,
+)
+from hermes_cron.domain.run import Cause, OccurrenceState, RunState, new_run_id
+from hermes_cron.errors import HermesCronError
+from hermes_cron.store import counters
+from hermes_cron.store.tables import JobRevisionRow, JobRow, OccurrenceRow, OccurrenceSpanRow, RunRow
+from hermes_cron.store.takes import states, take, take_run
+
+_jobs = JobRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_revisions = JobRevisionRow.__table__  # type: ignore[attr-defined]
+_occurrences = OccurrenceRow.__table__  # type: ignore[attr-defined]
+_spans = OccurrenceSpanRow.__table__  # type: ignore[attr-defined]
+_runs = RunRow.__table__  # type: ignore[attr-defined]
+
+BATCH = 200  # jobs a transaction: other writers wait no longer than this takes
+QUEUE_CAP = 100  # waiting runs of one job with ``overlap: queue``; more than that never drains
+
+DUE_COLUMNS = (
+    _jobs.c.uid, _jobs.c.name, _jobs.c.spec, _jobs.c.revision, _jobs.c.settled_until, _jobs.c.fired,
+    _jobs.c.held_reason,
+)  # fmt: skip
+_DUE = (
+    select(*DUE_COLUMNS)
+    .where(_jobs.c.next_due.is_not(None), _jobs.c.next_due <= bindparam("now"))
+    .order_by(_jobs.c.next_due)
+    .limit(bindparam("batch"))
+)
+_SETTLED = (
+    update(_jobs)
+    .where(_jobs.c.uid == bindparam("b_uid"))
+    .values(settled_until=bindparam("b_settled"), next_due=bindparam("b_next"), fired=bindparam("b_fired"))
+)
+_GROW = (
+    update(_spans)
+    .where(_spans.c.id == bindparam("b_id"))
+    .values(last_at=bindparam("b_last"), count=_spans.c.count + bindparam("b_count"), noted_at=bindparam("b_now"))
+)
+_NEXT_DUE = select(func.min(_jobs.c.next_due)).where(_jobs.c.next_due.is_not(None))
+_NEXT_START = select(func.min(_runs.c.start_after)).where(
+    _runs.c.state == RunState.QUEUED, _runs.c.start_after > bindparam("now")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """What one pass did. ``more``: jobs are still due, call again. ``missed`` names jobs that lost instants."""
+
+    runs: int = 0
+    more: bool = False
+    missed: tuple[tuple[str, Span], ...] = ()
+
+
+def claim_due(conn: Connection, now: datetime, *, window: timedelta = WINDOW, batch: int = BATCH) -> Claimed:
+    """Settle the jobs that are due, those due longest first, at most ``batch`` of them."""
+    rows = conn.execute(_DUE, {"now": now, "batch": batch}).mappings().all()
+    if not rows:
+        return Claimed()
+    try:
+        with conn.begin_nested():
+            done = settle(conn, rows, now, window=window)
+    except IntegrityError:
+        done = _one_by_one(conn, rows, now, window)
+    return replace(done, more=done.more or len(rows) == batch)
+
+
+def settle(
+    conn: Connection,
+    rows: Sequence[RowMapping],
+    now: datetime,
+    *,
+    window: timedelta = WINDOW,
+    blocked: Reason | None = None,
+) -> Claimed:
+    """Give every instant up to ``now`` of these jobs (``DUE_COLUMNS``) its row. ``blocked``: nothing may start."""
+    pass_ = _Pass(now=now, occupied=_occupied(conn, [row["uid"] for row in rows]))
+    for row in rows:
+        try:
+            job = load_job(row["spec"])
+            timing = timing_of(job, held=row["held_reason"] is not None)
+        except (ValueError, KeyError, TypeError, HermesCronError) as error:
+            _set_aside(conn, row, f"its stored form cannot be read: {error}", now)
+            continue
+        if blocked is not None:
+            timing = replace(timing, blocked=blocked)
+        plan = plan_due(
+            timing, uid=row["uid"], settled_until=row["settled_until"], now=now, fired=row["fired"], window=window
+        )
+        pass_.add(_Due(row=row, job=job, timing=timing, plan=plan))
+    pass_.write(conn)
+    return Claimed(runs=len(pass_.runs), more=pass_.more, missed=tuple(pass_.missed))
+
+
+def _one_by_one(conn: Connection, rows: Sequence[RowMapping], now: datetime, window: timedelta) -> Claimed:
+    """A constraint refused something: only the job at fault is set aside, the others go on."""
+    done = Claimed()
+    for row in rows:
+        try:
+            with conn.begin_nested():
+                one = settle(conn, [row], now, window=window)
+        except IntegrityError as error:
+            _set_aside(conn, row, f"the store refused its instants: {error.orig}", now)
+            continue
+        done = Claimed(runs=done.runs + one.runs, more=done.more or one.more, missed=done.missed + one.missed)
+    return done
+
+
+def _set_aside(conn: Connection, row: RowMapping, why: str, now: datetime) -> None:
+    """One job that cannot be planned must not stop the others: held, and `status` says so."""
+    conn.execute(update(_jobs).where(_jobs.c.uid == row["uid"]).values(next_due=None, held_reason=why, held_at=now))
+
+
+def next_wake(conn: Connection, now: datetime) -> datetime | None:
+    """The next instant at which something becomes due or a jittered run may start."""
+    found = (conn.execute(_NEXT_DUE).scalar(), conn.execute(_NEXT_START, {"now": now}).scalar())
+    return min((at for at in found if at is not None), default=None)
+
+
+# --- claiming ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Due:
+    row: RowMapping
+    job: Job
+    timing: Timing
+    plan: DuePlan
+
+
+@dataclass(slots=True)
+class _Occupied:
+    """Who holds a job's slot, and who waits for it."""
+
+    holder: str | None = None
+    waiting: list[str] = field(default_factory=list)
+
+    @property
+    def free(self) -> bool:
+        return self.holder is None and not self.waiting
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pass:
+    """Rows collected over many jobs, so that each table is written once."""
+
+    now: datetime
+    occupied: dict[str, _Occupied]
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    occurrences: list[dict[str, Any]] = field(default_factory=list)
+    spans: list[tuple[_Due, Span, str | None]] = field(default_factory=list)
+    jobs: list[dict[str, Any]] = field(default_factory=list)
+    ended: list[tuple[str, int, datetime]] = field(default_factory=list)
+    cancel: list[str] = field(default_factory=list)
+    drop: list[str] = field(default_factory=list)
+    missed: list[tuple[str, Span]] = field(default_factory=list)
+    counted: list[counters.Raise] = field(default_factory=list)
+    more: bool = False
+
+    def add(self, due: _Due) -> None:
+        started: dict[datetime, str] = {}
+        for at, run in enumerate(due.plan.runs):
+            run_id = self._start(due, run, first=at == 0)
+            if run_id is not None:
+                started[run.at] = run_id
+        for span in due.plan.spans:
+            self.spans.append((due, span, started.get(span.into) if span.into else None))
+            self._count(due, span.state, span.count)
+            if span.state is OccurrenceState.MISSED:
+                self.missed.append((due.row["name"], span))
+        self._advance(due, started)
+
+    def _advance(self, due: _Due, started: Mapping[datetime, str]) -> None:
+        fired = due.row["fired"] + len(started)
+        over = due.timing.max_runs is not None and fired >= due.timing.max_runs
+        next_due = None if over else first_due(due.timing, due.plan.settled_until)
+        if over and started:
+            self.ended.append((due.row["uid"], due.row["revision"], max(started)))
+        self.jobs.append(
+            {"b_uid": due.row["uid"], "b_settled": due.plan.settled_until, "b_next": next_due, "b_fired": fired}
+        )
+        self.more = self.more or (next_due is not None and next_due <= self.now)
+
+    def _start(self, due: _Due, run: DueRun, *, first: bool) -> str | None:
+        """The new run's id, None when overlap forbids it."""
+        uid, run_id = due.row["uid"], new_run_id()
+        place = self.occupied.setdefault(uid, _Occupied())
+        serial = not first and due.timing.catch_up is CatchUp.ALL  # a backlog runs one after the other
+        refused = self._refusal(place, due.job.overlap, serial=serial)
+        if refused is None:
+            self.runs.append(self._run_row(due, run, run_id, self._slot(place, due, run_id)))
+        state = OccurrenceState.SKIPPED if refused else OccurrenceState.RAN
+        self._count(due, state, 1)
+        self.occurrences.append(
+            {
+                "job_uid": uid,
+                "scheduled_at": run.at,
+                "state": state,
+                "reason": refused,
+                "run_id": None if refused else run_id,
+                "late": run.late,
+                "noted_at": self.now,
+            }
+        )
+        return None if refused else run_id
+
+    def _refusal(self, place: _Occupied, overlap: Overlap, *, serial: bool) -> Reason | None:
+        if overlap is Overlap.ALLOW or place.free or serial:
+            return None
+        if overlap is Overlap.SKIP:
+            return Reason.OVERLAP
+        if overlap is Overlap.QUEUE:
+            return Reason.QUEUE_FULL if len(place.waiting) >= QUEUE_CAP else None
+        if place.holder is not None:
+            self.cancel.append(place.holder)
+        self.drop += place.waiting  # the newest one takes over from those that waited
+        place.waiting.clear()
+        return None
+
+    def _slot(self, place: _Occupied, due: _Due, run_id: str) -> str | None:
+        if due.job.overlap is Overlap.ALLOW:
+            return run_id
+        if place.free:
+            place.holder = run_id
+            return str(due.row["uid"])
+        place.waiting.append(run_id)
+        return None
+
+    def _run_row(self, due: _Due, run: DueRun, run_id: str, slot: str | None) -> dict[str, Any]:
+        return {
+            "id": run_id,
+            "job_uid": due.row["uid"],
+            "job_name": due.row["name"],
+            "cause": Cause.SCHEDULE,
+            "scheduled_at": run.at,
+            "late": run.late,
+            "spec": due.row["spec"],
+            "slot": slot,
+            "state": RunState.QUEUED,
+            "queued_at": self.now,
+            "start_after": run.start_after if run.start_after > self.now else None,
+        }
+
+    def write(self, conn: Connection) -> None:
+        if self.runs:
+            conn.execute(insert(_runs), [{**_RUN_DEFAULTS, **row} for row in self.runs])
+        if self.occurrences:
+            conn.execute(insert(_occurrences), self.occurrences)
+        if self.cancel or self.drop:  # may name rows of this very pass, so only now
+            self._give_way(conn)
+        _write_spans(conn, self.spans, self.now)
+        if self.jobs:
+            conn.execute(_SETTLED, self.jobs)
+        for uid, revision, at in self.ended:
+            conn.execute(
+                update(_revisions)
+                .where(_revisions.c.job_uid == uid, _revisions.c.revision == revision)
+                .values(effective_until=at)
+            )
+        counters.raise_by(conn, self.counted)
+
+    def _give_way(self, conn: Connection) -> None:
+        drop_queued(
+            conn, self.drop + self.cancel, self.now, RunState.CANCELLED, Reason.OVERLAP, OccurrenceState.SKIPPED
+        )
+        conn.execute(
+            update(_runs)
+            .where(_runs.c.id.in_(self.cancel), _runs.c.ended_at.is_(None), _runs.c.cancel_requested_at.is_(None))
+            .values(cancel_requested_at=self.now, cancel_by=Reason.OVERLAP)
+        )
+
+    def _count(self, due: _Due, state: OccurrenceState, count: int) -> None:
+        self.counted.append((counters.OCCURRENCES, {"job_name": due.row["name"], "state": state}, count))
+
+
+_RUN_DEFAULTS = {
+    "arguments": "{}", "priority": 0, "fence": 0, "attempt": 1, "takeovers": 0, "iterations": 0, "tool_calls": 0,
+    "tool_errors": 0, "tokens_input": 0, "tokens_output": 0, "tokens_cached": 0, "silent": False, "actor": "schedule",
+}  # fmt: skip
+
+
+def _occupied(conn: Connection, uids: Sequence[str]) -> dict[str, _Occupied]:
+    found: dict[str, _Occupied] = {}
+    holders = select(_runs.c.slot, _runs.c.id).where(_runs.c.slot.in_(uids))
+    for slot, run_id in conn.execute(holders):
+        found.setdefault(slot, _Occupied()).holder = run_id
+    waiting = select(_runs.c.job_uid, _runs.c.id).where(
+        _runs.c.state == RunState.QUEUED, _runs.c.slot.is_(None), _runs.c.job_uid.in_(uids)
+    )
+    for uid, run_id in conn.execute(waiting):
+        found.setdefault(uid, _Occupied()).waiting.append(run_id)
+    return found
+
+
+def _write_spans(conn: Connection, spans: Sequence[tuple[_Due, Span, str | None]], now: datetime) -> None:
+    """A span that continues the one before it makes that one longer, so a paused minute job is one row a pause."""
+    fresh, grown = [], []
+    for due, span, run_id in spans:
+        earlier = None if run_id else _continued(conn, due, span)
+        if earlier is None:
+            fresh.append(
+                {
+                    "job_uid": due.row["uid"],
+                    "revision": due.row["revision"],
+                    "first_at": span.first,
+                    "last_at": span.last,
+                    "count": span.count,
+                    "state": span.state,
+                    "reason": span.reason,
+                    "run_id": run_id,
+                    "noted_at": now,
+                }
+            )
+        else:
+            grown.append({"b_id": earlier, "b_last": span.last, "b_count": span.count, "b_now": now})
+    if fresh:
+        conn.execute(insert(_spans), fresh)
+    if grown:
+        conn.execute(_GROW, grown)
+
+
+def _continued(conn: Connection, due: _Due, span: Span) -> int | None:
+    """The row of this job that ends with the instant before ``span`` and shares its fate."""
+    before = last_due(due.timing, span.first - timedelta(microseconds=1))
+    if before is None:
+        return None
+    found: int | None = conn.execute(
+        select(_spans.c.id).where(
+            _spans.c.job_uid == due.row["uid"],
+            _spans.c.last_at == before,
+            _spans.c.revision == due.row["revision"],
+            _spans.c.state == span.state,
+            _spans.c.reason == span.reason,
+        )
+    ).scalar()
+    return found
+
+
+def drop_queued(
+    conn: Connection,
+    run_ids: Sequence[str],
+    now: datetime,
+    state: RunState,
+    reason: Reason,
+    occurrence: OccurrenceState,
+) -> int:
+    """End runs that never started, and say the same of their instants. How many were still queued."""
+    queued = select(_runs.c.id).where(_runs.c.id.in_(run_ids), _runs.c.state == RunState.QUEUED)
+    ids = list(conn.execute(queued).scalars())
+    if ids:
+        conn.execute(
+            update(_runs).where(_runs.c.id.in_(ids)).values(state=state, reason=reason, slot=None, ended_at=now)
+        )
+        conn.execute(update(_occurrences).where(_occurrences.c.run_id.in_(ids)).values(state=occurrence, reason=reason))
+    return len(ids)
+
+
+def drop_stale(conn: Connection, now: datetime, *, window: timedelta = WINDOW) -> int:
+    """Queued by the schedule longer ago than the catch-up window and never started: missed, as if found only now."""
+    stale = select(_runs.c.id).where(
+        _runs.c.state == RunState.QUEUED, _runs.c.cause == Cause.SCHEDULE, _runs.c.scheduled_at < now - window
+    )
+    ids = list(conn.execute(stale).scalars())
+    return drop_queued(conn, ids, now, RunState.SKIPPED, Reason.TOO_OLD, OccurrenceState.MISSED) if ids else 0
+
+
+__all__ = ["Claimed", "claim_due", "drop_queued", "drop_stale", "next_wake", "settle", "states", "take", "take_run"]
