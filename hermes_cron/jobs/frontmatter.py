@@ -214,14 +214,17 @@ class _Reader:
                 continue
             seen[key.value] = line
             read = self.value(value, depth + 1)
+            colon = self._text.find(":", key.end_mark.index) + 1
+            # The mark of a value that is not there stands at the next key.
+            absent = value.value == "" and not getattr(value, "style", None)
             yield Entry(
                 key=key.value,
                 line=line,
                 value=read,
                 start=key.start_mark.index,
-                colon=self._text.find(":", key.end_mark.index) + 1,
-                value_start=value.start_mark.index,
-                end=_end(value, self._text),
+                colon=colon,
+                value_start=colon if absent else value.start_mark.index,
+                end=colon if absent else _end(value, self._text),
             )
 
     def _scalar(self, node: Node, line: int) -> PlainScalar:

@@ -31,7 +31,7 @@ def name_fault(name: str) -> str | None:
 def name_from(prompt: str) -> str:
     """``inspect prod db`` is ``inspect-prod-db``, ``巡检 prod 数据库`` is ``巡检-prod-数据库``.
 
-    Without a letter or digit anywhere it is ``job``. Words of the first line with a letter or digit, lower case, as many as fit.
+    Words of the first line that has a letter or digit, lower case, as many as fit; ``job`` where there is none.
     """
     first = next((line for line in prompt.splitlines() if any(map(str.isalnum, line))), "")
     words = _words(unicodedata.normalize("NFC", first).lower())

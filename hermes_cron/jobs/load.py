@@ -1,0 +1,286 @@
+"""Which job does a file declare, or what exactly is wrong with it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from hermes_cron.domain import template
+from hermes_cron.domain.job import CatchUp, Job, Keep, Limits, Overlap, PlaybookUse, Template
+from hermes_cron.errors import HermesCronError
+from hermes_cron.jobs import keys
+from hermes_cron.jobs.frontmatter import Entry, Fault, FaultsFound, Parts, Table, read_table, refuse, split
+from hermes_cron.jobs.names import name_fault
+from hermes_cron.jobs.nearest import did_you_mean
+from hermes_cron.jobs.resolve import databases_named, no_database
+from hermes_cron.jobs.save import span_text
+
+if TYPE_CHECKING:
+    from hermes_cron.domain.trigger import Trigger
+
+_BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a file may mention, and the home's defaults. ``None`` for a set: those names are not judged here.
+
+    ``strict`` is for ``add``, ``edit`` and ``check``: names must exist, the working folder too. A scheduler reads
+    with ``strict=False``: what is missing then fails the run, with a reason, and a later ``db add`` heals it.
+    """
+
+    databases: frozenset[str] = frozenset()
+    skills: frozenset[str] | None = None
+    tools: frozenset[str] | None = None
+    strict: bool = True
+    limits: Limits = field(default_factory=Limits)
+    keep: Keep = field(default_factory=Keep)
+
+
+def parse_job(text: bytes, *, path: str | Path, name: str, now: datetime, host_zone: str, known: Known) -> Job:
+    """The job of these bytes. ``path`` is how messages call the file, ``now`` what relative phrases count from.
+
+    Raises JobFileError with every fault that can be found: the first in the message, all in ``details["faults"]``.
+    """
+    try:
+        parts = split(text)
+        table = read_table(parts)
+    except FaultsFound as stopped:
+        raise refuse(str(path), stopped.faults) from None
+    reading = _Reading(parts, table, name=name, known=known)
+    job = reading.job(now, host_zone)
+    if reading.faults:
+        raise refuse(str(path), reading.faults)
+    return job
+
+
+def zone_of(name: str) -> ZoneInfo | None:
+    """The IANA zone, None when there is none of this name (the names are case-sensitive)."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return None
+
+
+class _Reading:
+    """One file being read: the values that are good so far, and the faults."""
+
+    def __init__(self, parts: Parts, table: Table, *, name: str, known: Known) -> None:
+        self.faults: list[Fault] = []
+        self._parts = parts
+        self._table = table
+        self._name = name
+        self._known = known
+        self._lines = {entry.key: entry.line for entry in table.entries}
+        self._given: dict[str, Any] = {}
+        for entry in table.entries:
+            self._read(entry)
+
+    def _read(self, entry: Entry) -> None:
+        if entry.key in keys.NOT_YET:
+            self.faults.append(keys.not_yet(entry))
+        elif entry.key not in keys.KEYS:
+            self.faults.append(keys.unknown_key(entry, frozenset(keys.KEYS) | keys.NOT_YET))
+        else:
+            try:
+                self._given[entry.key] = keys.KEYS[entry.key](entry.value, entry.key)
+            except FaultsFound as stopped:
+                self.faults.extend(stopped.faults)
+
+    def _fault(self, key: str, message: str, line: int | None = None) -> None:
+        self.faults.append(Fault(line=line or self._lines.get(key, self._table.line), message=message))
+
+    def job(self, now: datetime, host_zone: str) -> Job:
+        """Judges everything, then builds; a job built beside faults is thrown away by the caller."""
+        wrong_name = name_fault(self._name)
+        if wrong_name:
+            self._fault("", wrong_name, line=1)
+        zone_name, zone = self._zone(host_zone)
+        trigger = self._trigger(now, zone)
+        start, until = self._instant("start", zone), self._instant("until", zone)
+        if start and until and until <= start:
+            self._fault("until", "until is not after start")
+        self._check_jitter(trigger, zone, now)
+        prompt = self._prompt()
+        given = self._given
+        limits: Limits = given.get("limits", self._known.limits)
+        return Job(
+            name=self._name,
+            description=given.get("description") or _first_line(prompt or given.get("script") or ""),
+            schedule=tuple(text for text, _ in given.get("schedule", ())),
+            trigger=trigger,
+            timezone=zone_name,
+            start=start,
+            until=until,
+            max_runs=given.get("max_runs"),
+            jitter=given.get("jitter", timedelta(0)),
+            catch_up=given.get("catch_up", CatchUp.LATEST),
+            grace=given.get("grace"),
+            overlap=given.get("overlap", Overlap.SKIP),
+            paused=given.get("paused"),
+            tags=_texts(given, "tags"),
+            prompt=prompt,
+            script=given.get("script"),
+            vars=given.get("vars", {}),
+            env=given.get("env", {}),
+            workdir=self._workdir(),
+            skills=self._names("skills", self._known.skills),
+            playbook=given.get("playbook", PlaybookUse()),
+            databases=self._databases(prompt),
+            model=given.get("model"),
+            tools=self._names("tools", self._known.tools) if "tools" in given else None,
+            limits=limits,
+            timeout=self._timeout(limits),
+            keep=given.get("keep", self._known.keep),
+            template=given.get("template", Template.PLAIN),
+        )
+
+    # --- time ---------------------------------------------------------------------------------------------------
+
+    def _zone(self, host_zone: str) -> tuple[str, ZoneInfo]:
+        name, line = self._given.get("timezone", (host_zone, None))
+        zone = zone_of(name)
+        if zone is None:
+            self._fault("timezone", f'timezone: no zone "{name}"{_near_zone(name)}', line)
+        return (name, zone) if zone else ("UTC", ZoneInfo("UTC"))
+
+    def _trigger(self, now: datetime, zone: ZoneInfo) -> Trigger | None:
+        from hermes_cron.domain.trigger import any_of
+
+        if "schedule" not in self._lines:
+            self._fault("", "schedule is missing")
+        found = []
+        for phrase, line in self._given.get("schedule", ()):
+            try:
+                found.append(read_phrase(phrase, now, zone))
+            except HermesCronError as error:
+                hint = f" ({error.hint})" if error.hint else ""
+                self._fault("schedule", f"schedule: {error.message}{hint}", line)
+        return any_of(tuple(found)) if found else None
+
+    def _instant(self, key: str, zone: ZoneInfo) -> datetime | None:
+        if key not in self._given:
+            return None
+        text, line = self._given[key]
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            found = None
+        if found is None or len(text) <= len("2026-12-01"):
+            self._fault(key, f'{key}: expected an instant such as "2026-12-01T09:00", not "{text}"', line)
+            return None
+        return (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
+
+    def _check_jitter(self, trigger: Trigger | None, zone: ZoneInfo, now: datetime) -> None:
+        from hermes_cron.domain.trigger import period
+
+        jitter: timedelta = self._given.get("jitter", timedelta(0))
+        if not jitter or trigger is None:
+            return
+        gap = period(trigger, zone, now)
+        if gap is not None and jitter >= gap / 2:
+            self._fault("jitter", f"jitter: must be less than half the period of {span_text(gap)}")
+
+    # --- work ---------------------------------------------------------------------------------------------------
+
+    def _prompt(self) -> str | None:
+        text = self._parts.prompt
+        if "script" in self._lines:
+            if text:
+                self._fault("script", "script: excludes a prompt below the keys")
+            for key in ("skills", "model"):
+                if key in self._lines:
+                    self._fault(key, f"{key}: not with script, which runs without a model")
+            return None
+        if not text:
+            self._fault("", 'the prompt below the second "---" is empty', self._parts.body_line)
+        elif self._given.get("template") is Template.JINJA:
+            self._check_jinja(text)
+        else:
+            variables: Mapping[str, object] = self._given.get("vars", {})
+            for placeholder in template.placeholders(text):
+                wrong = template.fault(placeholder, variables)
+                if wrong:
+                    self._fault("", wrong, self._body_line(placeholder.line))
+        return text
+
+    def _check_jinja(self, text: str) -> None:
+        from jinja2 import TemplateSyntaxError, meta
+        from jinja2.sandbox import SandboxedEnvironment
+
+        try:
+            tree = SandboxedEnvironment().parse(text)
+        except TemplateSyntaxError as error:
+            self._fault("", f"template: {error.message}", self._body_line(error.lineno))
+            return
+        for unknown in sorted(meta.find_undeclared_variables(tree) - set(template.NAMES)):
+            at = next((number for number, line in enumerate(text.split("\n"), 1) if unknown in line), 1)
+            self._fault("", f'template: unknown name "{unknown}"', self._body_line(at))
+
+    def _body_line(self, line: int) -> int:
+        body = self._parts.body
+        blank = body[: len(body) - len(body.lstrip())].count("\n")
+        return self._parts.body_line + blank + line - 1
+
+    def _timeout(self, limits: Limits) -> timedelta:
+        most = timedelta(minutes=limits.minutes)
+        given: timedelta | None = self._given.get("timeout")
+        if given is not None and given > most:
+            self._fault("timeout", f"timeout: longer than limits.minutes ({limits.minutes:g})")
+        return given if given is not None else min(timedelta(seconds=60), most)
+
+    def _workdir(self) -> str | None:
+        if "workdir" not in self._given:
+            return None
+        text, line = self._given["workdir"]
+        if not Path(text).is_absolute():
+            self._fault("workdir", f'workdir: "{text}" is not an absolute path', line)
+        elif self._known.strict and not Path(text).is_dir():
+            self._fault("workdir", f'workdir: no folder "{text}"', line)
+        return str(text)
+
+    # --- names --------------------------------------------------------------------------------------------------
+
+    def _names(self, key: str, known: frozenset[str] | None) -> tuple[str, ...]:
+        if self._known.strict and known is not None:
+            for name, line in self._given.get(key, ()):
+                if name not in known:
+                    self._fault(key, f'{key}: no {key[:-1]} "{name}"{did_you_mean(name, known)}', line)
+        return _texts(self._given, key)
+
+    def _databases(self, prompt: str | None) -> tuple[str, ...]:
+        """As listed, else as the prompt names them."""
+        if "databases" in self._lines:
+            return self._names("databases", self._known.databases)
+        named = databases_named(prompt or "", self._known.databases)
+        if self._known.strict and self._known.databases and named.unknown:
+            error = no_database(named.unknown[0], sorted(self._known.databases))
+            near = did_you_mean(named.unknown[0], self._known.databases)
+            self._fault("", f"{error.message}{near}", self._body_line(1))
+        return named.known
+
+
+def read_phrase(phrase: str, now: datetime, zone: ZoneInfo) -> Trigger:
+    """What a phrase in a file means. An instant that has passed is still what the file says: it just never fires."""
+    raise NotImplementedError(phrase, now, zone)
+
+
+def _texts(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    return tuple(text for text, _ in given.get(key, ()))
+
+
+def _first_line(text: str) -> str:
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= keys.DESCRIPTION_MAX else line[: keys.DESCRIPTION_MAX - 1] + "…"
+
+
+def _near_zone(name: str) -> str:
+    from zoneinfo import available_timezones
+
+    zones = available_timezones()
+    ends = [zone for zone in zones if zone.rpartition("/")[2].casefold() == name.strip().replace(" ", "_").casefold()]
+    return f', did you mean "{min(ends)}"?' if ends else did_you_mean(name, zones)
