@@ -1,0 +1,1 @@
+"""Secrets at rest, and the black bar over them everywhere else."""
