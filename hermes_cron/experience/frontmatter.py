@@ -68,9 +68,7 @@ def parse(text: str, where: str) -> Front:
 def _split(text: str, where: str) -> tuple[str, str, int]:
     lines = text.split("\n")
     if lines[0].rstrip() != "---":
-        raise SkillFrontmatterError(
-            f"{where}:1: no front matter", hint="the first line is ---, then name and description"
-        )
+        raise SkillFrontmatterError(f"{where}:1: no front matter", hint="begin with ---, name: and description:")
     for number, line in enumerate(lines[1:], start=1):
         if line.rstrip() == "---":
             return "\n".join(lines[1:number]), "\n".join(lines[number + 1 :]), number + 2

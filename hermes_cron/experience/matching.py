@@ -11,12 +11,9 @@ must be met. Without it, the words of its name must all be there.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from hermes_cron.experience.skills import Skill
+from typing import Protocol, TypeVar
 
 MATCH_KEY = "hermes-cron.match"
 _DATABASE = "database"
@@ -25,14 +22,29 @@ _ENOUGH = 0.65  # share of the prompt's words that the skill explains
 _LATIN = re.compile(r"[a-z0-9_]+(?:[-.][a-z0-9_]+)*")
 _CJK = re.compile(r"[\u3400-\u9fff]+")
 _STOP = frozenset(
-    "a all an and any at by can check-up could do every everything for from give go i if in into is it its just let look "
-    "make me my now of on our please quick quickly report run s see show that the their this to today up us we with you "
-    "your again whole full daily morning weekly nightly".split()
+    """
+    a all an and any at by can could do every everything for from give go i if in into is it its just let look make me
+    my now of on our please quick quickly report run s see show that the their this to today up us we with you your
+    again whole full daily morning weekly nightly
+    """.split()  # noqa: SIM905  a list of fifty quoted words is harder to read
 )
 _STOP_CJK = re.compile(
     "请|帮我|帮忙|一下|我们|我的|一次|进行|做个|做|对|的|并|和|给我|报告|今天|每天|例行|日常|全面|下|把"
 )
 _SUFFIXES = ("ions", "ion", "ing", "ies", "ed", "es", "s", "e", "y")
+
+
+class Matchable(Protocol):
+    """What of a skill is looked at."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def metadata(self) -> Mapping[str, str]: ...
+
+
+M = TypeVar("M", bound=Matchable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +60,7 @@ class _Words:
         return len(self.latin) + len(self.cjk) / 2
 
 
-def best(skills: Sequence[Skill], prompt: str, *, databases: Sequence[str] = ()) -> Skill | None:
+def best(skills: Sequence[M], prompt: str, *, databases: Sequence[str] = ()) -> M | None:
     """The one with the highest share of explained words above the threshold; None on a tie."""
     words = _words(prompt, databases)
     if not words.size:
@@ -59,7 +71,7 @@ def best(skills: Sequence[Skill], prompt: str, *, databases: Sequence[str] = ())
     return None if len(scored) > 1 and scored[1][0] == scored[0][0] else scored[0][1]
 
 
-def score(skill: Skill, words: _Words) -> float:
+def score(skill: Matchable, words: _Words) -> float:
     """Share of the prompt that the skill's words explain; 0 when one of its groups is not met."""
     rule = skill.metadata.get(MATCH_KEY)
     groups = _groups(rule) if rule else [[part] for part in skill.name.replace("_", "-").split("-")]

@@ -22,7 +22,7 @@ from hermes_cron.errors import (
     SkillNameMissing,
     SkillOutsideRoot,
 )
-from hermes_cron.experience import frontmatter
+from hermes_cron.experience import frontmatter, matching
 
 SKILL_FILE = "SKILL.md"
 _MAX_DEPTH = 6  # agentskills.io: clients look 4 to 6 levels deep ...
@@ -123,7 +123,7 @@ class SkillLibrary:
         raise NotFound(f"no skill {name!r}", hint=known, details={"near": near})
 
     def playbook(self, skill: Skill, engine: str | None = None) -> Path | None:
-        """The skill's playbook for this database engine: ``playbook.ENGINE.yaml``, else ``playbook.yaml``, else None."""
+        """The skill's playbook for this engine: ``playbook.ENGINE.yaml``, else ``playbook.yaml``, else None."""
         names = [*([f"playbook.{engine}.yaml"] if engine else []), "playbook.yaml"]
         return next((path for name in names if (path := skill.folder / name).is_file()), None)
 
@@ -136,8 +136,6 @@ class SkillLibrary:
 
         ``databases`` are names of databases: in the prompt they stand for the word "database".
         """
-        from hermes_cron.experience import matching
-
         usable = [s for s in self._found if s.fault is None and not self.duplicates(s)]
         return matching.best(usable, prompt, databases=databases)
 
