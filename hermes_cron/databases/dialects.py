@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
+from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.dialects.tsql import TSQL
+from sqlglot.generators.postgres import PostgresGenerator
+from sqlglot.generators.sqlite import SQLiteGenerator
 from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.parsers.sqlite import SQLiteParser
@@ -43,11 +46,39 @@ class GuardPostgres(Postgres):
             "TRIM",
         )
 
+    class Generator(PostgresGenerator):
+        TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
+            **PostgresGenerator.TRANSFORMS,
+            exp.CurrentTime: lambda *_: "CURRENT_TIME",  # sqlglot writes CURRENT_TIME(), a syntax error
+            exp.Pow: lambda generator, node: generator.binary(node, "^"),
+        }
+
 
 class GuardSQLite(SQLite):
     class Parser(SQLiteParser):
         FUNCTIONS: ClassVar[_Parsers] = {}
         FUNCTION_PARSERS: ClassVar[_Parsers] = _only(SQLiteParser.FUNCTION_PARSERS, "CAST")
+
+    class Generator(SQLiteGenerator):
+        # sqlglot writes CAST(x AS numeric) as REAL and CAST(x AS date) as DATE(x); SQLite means NUMERIC by both.
+        TYPE_MAPPING: ClassVar[dict[exp.DType, str]] = {
+            **SQLiteGenerator.TYPE_MAPPING,
+            **dict.fromkeys(
+                (
+                    exp.DType.DECIMAL,
+                    exp.DType.BOOLEAN,
+                    exp.DType.DATE,
+                    exp.DType.TIME,
+                    exp.DType.DATETIME,
+                    exp.DType.TIMESTAMP,
+                    exp.DType.TIMESTAMPNTZ,
+                ),
+                "NUMERIC",
+            ),
+        }
+
+        def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+            return f"CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
 
 
 class GuardMySQL(MySQL):

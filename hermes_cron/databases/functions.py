@@ -98,6 +98,7 @@ POSTGRES: Final = names(
     pg_blocking_pids pg_safe_snapshot_blocking_pids pg_client_encoding pg_conf_load_time pg_postmaster_start_time
     pg_is_in_recovery pg_is_wal_replay_paused pg_jit_available pg_listening_channels pg_my_temp_schema
     pg_is_other_temp_schema pg_notification_queue_usage pg_trigger_depth session_user user version pg_typeof
+    current_timestamp current_time localtime localtimestamp all any some
     pg_settings_get_flags pg_show_all_settings pg_timezone_names pg_timezone_abbrevs pg_encoding_to_char
     pg_char_to_encoding pg_column_size pg_column_compression pg_size_bytes pg_size_pretty
     """,

@@ -44,8 +44,8 @@ _NODES: Final = names(
     And Or Not Xor EQ NEQ GT GTE LT LTE Is NullSafeEQ NullSafeNEQ Between In Like ILike SimilarTo Glob RegexpLike
     RegexpILike Escape Any All Exists Overlaps
     Add Sub Mul Div IntDiv Mod Neg Pow DPipe Concat Collate AtTimeZone BitwiseAnd BitwiseOr BitwiseXor BitwiseNot
-    BitwiseLeftShift BitwiseRightShift Adjacent ArrayOverlaps ArrayContainsAll ArrayContainedAll ArrayContains Distance
-    Cast TryCast DataType DataTypeParam ColumnDef Case If Array Bracket Slice
+    BitwiseLeftShift BitwiseRightShift Adjacent ArrayOverlaps ArrayContainsAll ArrayContainedBy ArrayContains Distance
+    Cast TryCast DataType DataTypeParam ObjectIdentifier PseudoType ColumnDef Case If Array Bracket Slice
     JSONExtract JSONExtractScalar JSONBExtract JSONBExtractScalar JSONBContains JSONBContainsTopKey
     JSONBContainsAnyTopKeys JSONBContainsAllTopKeys JSONBPathExists JSONBDeleteAtPath JSONPath JSONPathRoot JSONPathKey
     JSONPathSubscript JSONKeyValue MatchAgainst Match ExtendsLeft ExtendsRight StartsWith Operator
@@ -162,6 +162,8 @@ def _select(sql: str, dialect: DialectName) -> str:
     tree = _parse_one(sql, language)
     for node in tree.walk():
         _check_node(node, dialect)
+    if dialect == "postgres" and re.search(r"\b0x[0-9a-f]", sql, re.IGNORECASE) and _has_hex(tree):
+        raise refusal("0x... is a number since PostgreSQL 16 only; write it in decimal")
     text = _generate(tree, language)
     _check_calls(text, tree, dialect)
     # What the server gets must read back as what was checked: a spelling that drifts is not carried faithfully.
@@ -169,6 +171,12 @@ def _select(sql: str, dialect: DialectName) -> str:
     if again != text:
         raise refusal("this form is not carried to the server faithfully; write it in a simpler way")
     return text
+
+
+def _has_hex(tree: exp.Expr) -> bool:
+    from sqlglot import exp
+
+    return tree.find(exp.HexString) is not None
 
 
 def _parse_one(sql: str, language: type[Dialect]) -> exp.Expr:
@@ -236,9 +244,11 @@ def _check_node(node: exp.Expr, dialect: DialectName) -> None:
         raise refusal(_WHY_NOT.get(kind, f"{kind} is not on the read list"))
     if isinstance(node, exp.CTE):
         _check_cte(node)
+    elif isinstance(node, exp.Concat) and dialect in ("sqlite", "tsql"):
+        raise refusal("two texts side by side are not one text here; write ||, or AS before a name")
     elif isinstance(node, exp.PropertyEQ) and not isinstance(node.parent, exp.Anonymous):
         raise refusal("an assignment (:= or SELECT @a = ...) changes the session")
-    elif isinstance(node, exp.Literal | exp.Operator | exp.Column):
+    elif isinstance(node, exp.Literal | exp.Operator | exp.Column | exp.Alias):
         if dialect == "postgres":
             _check_postgres_node(node)
     elif isinstance(node, exp.Anonymous | exp.Dot | exp.Table):
@@ -256,15 +266,18 @@ def _check_call_or_table(node: exp.Expr, dialect: DialectName) -> None:
         _check_table(node, dialect)
 
 
-def _check_postgres_node(node: exp.Literal | exp.Operator | exp.Column) -> None:
+def _check_postgres_node(node: exp.Expr) -> None:
     from sqlglot import exp
 
     if isinstance(node, exp.Literal):
         _check_number(node)
+    elif isinstance(node, exp.Alias):
+        if isinstance(node.this, exp.Literal) and re.match(r"_\d", node.alias):
+            raise refusal("1_000 is a number since PostgreSQL 16 only; write 1000")
     elif isinstance(node, exp.Column):
         if node.table:
             _check_attribute(node.name)
-    elif not str(node.args.get("operator") or "").lower().startswith("pg_catalog."):
+    elif isinstance(node, exp.Operator) and not str(node.args.get("operator") or "").lower().startswith("pg_catalog."):
         raise refusal("OPERATOR(...) may name an operator somebody defined; write the operator itself")
 
 
@@ -352,7 +365,7 @@ _NOT_CALLS: Final = names(
     intersect is join lateral like limit materialized not offset on only or ordinality over over rollup select sets some
     table then to union using values when where with within for interval rows overlaps similar top percent cast
     try_cast row returning collate div mod rlike regexp xor against repeatable bernoulli system glob match set separator
-    of from_ end zone breadth depth first last
+    of from_ end zone operator breadth depth first last
     """
 )
 _TYPES: Final = names(
