@@ -37,6 +37,9 @@ from hermes_cron.store import counters
 from hermes_cron.store.tables import JobRevisionRow, JobRow, OccurrenceRow, OccurrenceSpanRow, RunRow
 from hermes_cron.store.takes import states, take, take_run
 
+Row = RowMapping | Mapping[str, Any]
+"""The columns ``DUE_COLUMNS`` of a job."""
+
 _jobs = JobRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _revisions = JobRevisionRow.__table__  # type: ignore[attr-defined]
 _occurrences = OccurrenceRow.__table__  # type: ignore[attr-defined]
@@ -96,7 +99,7 @@ def claim_due(conn: Connection, now: datetime, *, window: timedelta = WINDOW, ba
 
 def settle(
     conn: Connection,
-    rows: Sequence[RowMapping],
+    rows: Sequence[Row],
     now: datetime,
     *,
     window: timedelta = WINDOW,
@@ -135,7 +138,7 @@ def _one_by_one(conn: Connection, rows: Sequence[RowMapping], now: datetime, win
     return done
 
 
-def _set_aside(conn: Connection, row: RowMapping, why: str, now: datetime) -> None:
+def _set_aside(conn: Connection, row: Row, why: str, now: datetime) -> None:
     """One job that cannot be planned must not stop the others: held, and `status` says so."""
     conn.execute(update(_jobs).where(_jobs.c.uid == row["uid"]).values(next_due=None, held_reason=why, held_at=now))
 
@@ -151,7 +154,7 @@ def next_wake(conn: Connection, now: datetime) -> datetime | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Due:
-    row: RowMapping
+    row: Row
     job: Job
     timing: Timing
     plan: DuePlan
@@ -272,7 +275,7 @@ class _Pass:
 
     def write(self, conn: Connection) -> None:
         if self.runs:
-            conn.execute(insert(_runs), [{**_RUN_DEFAULTS, **row} for row in self.runs])
+            conn.execute(insert(_runs), [{**RUN_DEFAULTS, **row} for row in self.runs])
         if self.occurrences:
             conn.execute(insert(_occurrences), self.occurrences)
         if self.cancel or self.drop:  # may name rows of this very pass, so only now
@@ -302,7 +305,7 @@ class _Pass:
         self.counted.append((counters.OCCURRENCES, {"job_name": due.row["name"], "state": state}, count))
 
 
-_RUN_DEFAULTS = {
+RUN_DEFAULTS = {
     "arguments": "{}", "priority": 0, "fence": 0, "attempt": 1, "takeovers": 0, "iterations": 0, "tool_calls": 0,
     "tool_errors": 0, "tokens_input": 0, "tokens_output": 0, "tokens_cached": 0, "silent": False, "actor": "schedule",
 }  # fmt: skip
@@ -370,17 +373,23 @@ def drop_queued(
     run_ids: Sequence[str],
     now: datetime,
     state: RunState,
-    reason: Reason,
-    occurrence: OccurrenceState,
+    reason: Reason | None,
+    occurrence: OccurrenceState | None,
 ) -> int:
-    """End runs that never started, and say the same of their instants. How many were still queued."""
-    queued = select(_runs.c.id).where(_runs.c.id.in_(run_ids), _runs.c.state == RunState.QUEUED)
-    ids = list(conn.execute(queued).scalars())
-    if ids:
-        conn.execute(
-            update(_runs).where(_runs.c.id.in_(ids)).values(state=state, reason=reason, slot=None, ended_at=now)
-        )
+    """End runs that never started; how many were still queued. ``occurrence``: what their instants become, if told."""
+    queued = select(_runs.c.id, _runs.c.job_name).where(_runs.c.id.in_(run_ids), _runs.c.state == RunState.QUEUED)
+    found = conn.execute(queued).all()
+    ids = [row.id for row in found]
+    if not ids:
+        return 0
+    conn.execute(
+        update(_runs)
+        .where(_runs.c.id.in_(ids), _runs.c.state == RunState.QUEUED)
+        .values(state=state, reason=reason, slot=None, ended_at=now)
+    )
+    if occurrence is not None:
         conn.execute(update(_occurrences).where(_occurrences.c.run_id.in_(ids)).values(state=occurrence, reason=reason))
+    counters.raise_by(conn, [(counters.RUNS, {"job_name": row.job_name, "outcome": state}, 1) for row in found])
     return len(ids)
 
 
