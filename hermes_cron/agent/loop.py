@@ -90,20 +90,15 @@ class _Loop:
         self._run.guard.note(tool=key[0], arguments_hash=key[1], ok=ok, text=text)
 
     def _ask(self) -> ModelReply | LoopResult:
-        """One reply, or why there is none. An empty reply is asked for once more, with the same messages."""
-        for last_try in (False, True):
-            if stopped := self._stopped() or self._spent():
-                return stopped
-            self._iterations += 1
-            self._run.emit("model_called", {"iteration": self._iterations})
-            try:
-                return _said(self._run.model.complete(self._request()))
-            except EmptyReply as error:
-                if last_try:
-                    return self._model_error(error)
-            except ModelError as error:
-                return self._stopped() or self._model_error(error)
-        raise AssertionError("the second try returns")
+        """One reply, or why there is none. Asking again after a passing fault is the model's own matter."""
+        if stopped := self._stopped() or self._spent():
+            return stopped
+        self._iterations += 1
+        self._run.emit("model_called", {"iteration": self._iterations})
+        try:
+            return _said(self._run.model.complete(self._request()))
+        except ModelError as error:
+            return self._stopped() or self._model_error(error)
 
     def _request(self) -> ModelRequest:
         left_s = self._run.deadline - time.monotonic()
