@@ -167,7 +167,7 @@ def parse(text: str, path: Path) -> dict[str, object]:
         raise ConfigError(
             f"{path.name}:{line}: {_lower(found[1] if found else str(error))}", hint=_hint(path)
         ) from None
-    for keys, value in _leaves(tables):
+    for keys, value in leaves(tables):
         _check_one(keys, value, _Place(path, text))
     return tables
 
@@ -257,12 +257,12 @@ def _unknown(keys: Path_) -> tuple[str]:
     return (f'unknown key "{wrong}"{guess}',)
 
 
-def _leaves(table: Mapping[str, object], above: Path_ = ()) -> Iterator[tuple[Path_, object]]:
+def leaves(table: Mapping[str, object], above: Path_ = ()) -> Iterator[tuple[Path_, object]]:
     """Every value with its path. An empty table of an unknown name is a leaf too, so that it is not overlooked."""
     for key, value in table.items():
         keys = (*above, key)
         if isinstance(value, Mapping) and find(keys) is None and (value or _is_table(keys)):
-            yield from _leaves(value, keys)
+            yield from leaves(value, keys)
         else:
             yield keys, value
 

@@ -290,3 +290,8 @@ def _price(name: str, tables: Mapping[str, object], path: Path) -> Price:
 
 def _missing(path: Path, what: str, example: str) -> NoReturn:
     raise ConfigError(f"{path.name}: {what}", hint=f"edit {path}: {example}")
+
+
+def variable(name: str) -> str | None:
+    """One variable that a person named (``secrets set --from env:NAME``); None when it is not set or empty."""
+    return os.environ.get(name) or None
