@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from hermes_cron.domain import template
 from hermes_cron.domain.job import CatchUp, Job, Keep, Limits, Overlap, PlaybookUse, Template
-from hermes_cron.errors import HermesCronError
+from hermes_cron.errors import HermesCronError, ScheduleInPast
 from hermes_cron.jobs import keys
 from hermes_cron.jobs.frontmatter import Entry, Fault, FaultsFound, Parts, Table, read_table, refuse, split
 from hermes_cron.jobs.names import name_fault
@@ -22,7 +22,7 @@ from hermes_cron.jobs.save import span_text
 if TYPE_CHECKING:
     from hermes_cron.domain.trigger import Trigger
 
-_BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
+_LONG_AGO = (datetime(1970, 1, 5, 12, tzinfo=UTC), datetime(1971, 3, 3, 7, tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,15 +151,14 @@ class _Reading:
     def _trigger(self, now: datetime, zone: ZoneInfo) -> Trigger | None:
         from hermes_cron.domain.trigger import any_of
 
-        if "schedule" not in self._lines:
+        if "schedule" not in self._lines and not self.faults:  # beside "shedule" it would only repeat
             self._fault("", "schedule is missing")
         found = []
         for phrase, line in self._given.get("schedule", ()):
             try:
                 found.append(read_phrase(phrase, now, zone))
             except HermesCronError as error:
-                hint = f" ({error.hint})" if error.hint else ""
-                self._fault("schedule", f"schedule: {error.message}{hint}", line)
+                self._fault("schedule", f"schedule: {error.message}{_more(error)}", line)
         return any_of(tuple(found)) if found else None
 
     def _instant(self, key: str, zone: ZoneInfo) -> datetime | None:
@@ -265,8 +264,31 @@ class _Reading:
 
 
 def read_phrase(phrase: str, now: datetime, zone: ZoneInfo) -> Trigger:
-    """What a phrase in a file means. An instant that has passed is still what the file says: it just never fires."""
-    raise NotImplementedError(phrase, now, zone)
+    """What a phrase in a file means.
+
+    A date that has passed is still what the file says and just never fires: a one-shot that is done must not turn its
+    file into a broken one. Only an absolute one, which reads the same at any time; "yesterday" stays an error.
+    """
+    from hermes_cron.domain.phrase import parse
+
+    try:
+        return parse(phrase, now=now, zone=zone)
+    except ScheduleInPast as error:
+        try:
+            once, again = (parse(phrase, now=long_ago, zone=zone) for long_ago in _LONG_AGO)
+        except HermesCronError:
+            raise error from None
+        if once != again:
+            raise
+        return once
+
+
+def _more(error: HermesCronError) -> str:
+    """What is left over, or the two spellings, or what would be right: the shortest that helps."""
+    left_over = error.details.get("left_over")
+    if left_over:
+        return f", left over: {left_over}"
+    return f" ({error.hint})" if error.hint else ""
 
 
 def _texts(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
