@@ -16,7 +16,7 @@ from hermes_cron.agent.stop import LoopResult, StopReason
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.command import Flag
 from hermes_cron.domain.run import Effect
-from hermes_cron.domain.tool_call import ERROR_PREFIX, PreparedCall, ToolOutput, arguments_hash, error_text
+from hermes_cron.domain.tool_call import PreparedCall, ToolOutput, arguments_hash, error_text, reads_as_failure
 from hermes_cron.domain.transcript import Header, Message, ModelReply, ModelRequest, PlannedResult, ToolResult, Usage
 from hermes_cron.errors import EmptyReply, ModelError
 from hermes_cron.ports import Emit, Journal, Model
@@ -81,7 +81,7 @@ class _Loop:
                     asked[call["id"]] = (function["name"], arguments_hash(str(function.get("arguments") or "")))
             elif message["role"] == "tool" and message["tool_call_id"] in asked:
                 text = str(message["content"])
-                self._note(asked[message["tool_call_id"]], ok=not text.startswith(ERROR_PREFIX), text=text)
+                self._note(asked[message["tool_call_id"]], ok=not reads_as_failure(text), text=text)
         self._run.budget.consume(min(self._iterations, self._run.budget.left))
 
     def _note(self, key: tuple[str, str], *, ok: bool, text: str) -> None:

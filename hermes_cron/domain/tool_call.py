@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from hermes_cron.domain.run import Effect
 from hermes_cron.domain.transcript import ToolCall
 from hermes_cron.errors import HermesCronError
 
-ERROR_PREFIX = '{"error":'
+_ERROR_PREFIX = '{"error":'
+_FAILED = re.compile(r'\{"(error":|exit_code": (?!0[,}]))')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,11 @@ def arguments_hash(arguments: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def reads_as_failure(text: str) -> bool:
+    """Whether a stored result begins like an error or a command's non-zero exit: rows keep the text the model saw."""
+    return _FAILED.match(text) is not None
+
+
 def error_output(error: HermesCronError) -> ToolOutput:
     """``{"error": {"code", "message", "hint"}}``, as ``--json`` spells it for people."""
     return error_text(error.code, error.message, error.hint)
@@ -63,4 +70,4 @@ def error_output(error: HermesCronError) -> ToolOutput:
 def error_text(code: str, message: str, hint: str | None = None) -> ToolOutput:
     """An error as a tool answers it."""
     body = {"code": code, "message": message, **({"hint": hint} if hint else {})}
-    return ToolOutput(text=f"{ERROR_PREFIX} {json.dumps(body, ensure_ascii=False)}}}", ok=False)
+    return ToolOutput(text=f"{_ERROR_PREFIX} {json.dumps(body, ensure_ascii=False)}}}", ok=False)

@@ -33,9 +33,7 @@ def read(arguments: ReadFile, context: ToolContext) -> str:
         text, _ = clip(wanted[0], context.caps.output_bytes)
         return f"{arguments.path}, line {first + 1:,} of {len(every):,}, too long to show whole\n{text}"
     last = first + shown
-    head = (
-        f"{arguments.path}, lines {first + 1:,} to {last:,} of {len(every):,}" if shown else _nothing(arguments, every)
-    )
+    head = _head(arguments, first + 1, last, len(every))
     if shown < len(wanted):
         head += f"; {len(wanted) - shown:,} more did not fit: go on with start_line {last + 1}"
     return f"{head}\n{''.join(wanted[:shown])}"
