@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hermes_cron import config_keys, files
 from hermes_cron.config_keys import Scalar, Setting
 from hermes_cron.errors import ConfigError, HermesCronError, NotFound, SecretInPlainSight, Usage
-from hermes_cron.settings import Environment, Settings
+from hermes_cron.settings import Environment, Settings, environment
 
 if TYPE_CHECKING:
     from hermes_cron.home import Home
@@ -58,8 +58,10 @@ def typed(setting: Setting, keys: Keys, text: str) -> Scalar:
     try:
         if setting.type is bool:
             value = {"true": True, "false": False}[text.lower()]
-        elif setting.type is not str:
-            value = setting.type(text)
+        elif setting.type is int or (setting.type is float and text.strip().lstrip("+-").isdigit()):
+            value = int(text)
+        elif setting.type is float:
+            value = float(text)
     except (KeyError, ValueError):
         value = text  # the check below says which type it must be
     try:
@@ -72,6 +74,11 @@ def typed(setting: Setting, keys: Keys, text: str) -> Scalar:
     if wrong:
         raise ConfigError(f"{name} {wrong}", hint="docs/settings.md")
     return value
+
+
+def edit_config(home: Home, changes: Mapping[str, Scalar | None], env: Environment | None = None) -> None:
+    """``change`` with keys as people spell them. None also removes a whole table: ``databases.prod``."""
+    change(home, environment() if env is None else env, {keys_of(name): value for name, value in changes.items()})
 
 
 def change(home: Home, env: Environment, values: Mapping[Keys, Scalar | None]) -> None:
