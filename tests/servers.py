@@ -60,8 +60,10 @@ class PostgresServer:
         env = {**os.environ, "PGPASSWORD": SUPERUSER_PASSWORD}
         at = ["-h", self.host, "-p", str(self.port), "-U", SUPERUSER]
         roles = _run([str(self.bin_dir / "pg_dumpall"), *at, "--globals-only"], env=env)
-        data = _run([str(self.bin_dir / "pg_dump"), *at, "--create", "--large-objects", database], env=env)
-        return roles + data
+        data = _run([str(self.bin_dir / "pg_dump"), *at, "--create", "--blobs", database], env=env)
+        # \restrict carries a random word in newer minor versions
+        lines = (roles + data).splitlines()
+        return "\n".join(line for line in lines if not line.startswith(("\\restrict", "\\unrestrict")))
 
 
 def password_of(user: str) -> str:

@@ -32,8 +32,15 @@ def _only(parsers: _Parsers, *names: str) -> _Parsers:
     return {name: parsers[name] for name in names}
 
 
+class _Strict:
+    """What a parser of sqlglot would keep as unparsed text (with a warning in the log) does not parse here."""
+
+    def _warn_unsupported(self) -> None:
+        self.raise_error("not understood")  # type: ignore[attr-defined]
+
+
 class GuardPostgres(Postgres):
-    class Parser(PostgresParser):
+    class Parser(_Strict, PostgresParser):
         FUNCTIONS: ClassVar[_Parsers] = {}
         FUNCTION_PARSERS: ClassVar[_Parsers] = _only(
             PostgresParser.FUNCTION_PARSERS,
@@ -55,7 +62,7 @@ class GuardPostgres(Postgres):
 
 
 class GuardSQLite(SQLite):
-    class Parser(SQLiteParser):
+    class Parser(_Strict, SQLiteParser):
         FUNCTIONS: ClassVar[_Parsers] = {}
         FUNCTION_PARSERS: ClassVar[_Parsers] = _only(SQLiteParser.FUNCTION_PARSERS, "CAST")
 
@@ -82,7 +89,7 @@ class GuardSQLite(SQLite):
 
 
 class GuardMySQL(MySQL):
-    class Parser(MySQLParser):
+    class Parser(_Strict, MySQLParser):
         FUNCTIONS: ClassVar[_Parsers] = {}
         FUNCTION_PARSERS: ClassVar[_Parsers] = _only(
             MySQLParser.FUNCTION_PARSERS, "CAST", "CONVERT", "EXTRACT", "GROUP_CONCAT", "POSITION", "SUBSTRING", "TRIM"
@@ -90,7 +97,7 @@ class GuardMySQL(MySQL):
 
 
 class GuardTSQL(TSQL):
-    class Parser(TSQLParser):
+    class Parser(_Strict, TSQLParser):
         FUNCTIONS: ClassVar[_Parsers] = {}
         FUNCTION_PARSERS: ClassVar[_Parsers] = _only(
             TSQLParser.FUNCTION_PARSERS, "CAST", "CONVERT", "STRING_AGG", "TRIM", "TRY_CAST", "TRY_CONVERT"
