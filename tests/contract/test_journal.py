@@ -1,0 +1,213 @@
+"""One suite for every journal: the store's and the double that ships."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hermes_cron.domain.run import Cause, Effect, RunState
+from hermes_cron.domain.transcript import Header, ModelReply, PlannedResult, ToolCall, ToolResult, Usage
+from hermes_cron.ports import Fenced, Journal
+from hermes_cron.store.engine import Store
+from hermes_cron.store.journal import SqlJournal
+from hermes_cron.store.tables import EffectRow, RunRow, UsageRow
+from hermes_cron.testing import FixedClock
+from hermes_cron.testing_journal import MemoryJournal
+
+HEADER = Header(
+    system="You are a test. 中文",
+    tools=({"type": "function", "function": {"name": "look"}},),
+    model="m",
+    parameters={"max_tokens": 10},
+)
+NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """A journal, and what its owner and a person can do to its run; the effects as (intent, group, receipt)."""
+
+    journal: Journal
+    fence: Callable[[], None]
+    cancel: Callable[[], None]
+    effects: Callable[[], dict[int, tuple[str, int | None, bool]]]
+    usages: Callable[[], list[tuple[str, int, int]]]
+
+
+def memory_bench() -> Bench:
+    journal = MemoryJournal(HEADER)
+
+    def effects() -> dict[int, tuple[str, int | None, bool]]:
+        groups = {seq: group.pgid for seq, group in journal.groups.items()}
+        return {seq: (plan.effect, groups.get(seq), seq in journal.receipts) for seq, plan in journal.intents.items()}
+
+    return Bench(
+        journal=journal,
+        fence=journal.fence,
+        cancel=journal.cancel,
+        effects=effects,
+        usages=lambda: [(phase, usage.input, usage.output) for phase, usage in journal.usages],
+    )
+
+
+def sql_bench(store: Store) -> Bench:
+    runs, effect_rows, usage_rows = RunRow.__table__, EffectRow.__table__, UsageRow.__table__  # type: ignore[attr-defined]
+    row = {"id": "r0000001", "job_name": "j", "cause": Cause.MANUAL, "spec": "{}", "state": RunState.RUNNING}
+    row |= {"queued_at": NOON, "fence": 3, "late": False, "arguments": "{}", "priority": 0, "attempt": 1}
+    row |= {"takeovers": 0, "iterations": 0, "tool_calls": 0, "tool_errors": 0, "tokens_input": 0}
+    row |= {"tokens_output": 0, "tokens_cached": 0, "silent": False, "actor": "test"}
+    store.write(lambda conn: conn.execute(runs.insert(), row))
+    journal = SqlJournal.begin(store, FixedClock(NOON), run_id="r0000001", fence=3, header=HEADER)
+
+    def effects() -> dict[int, tuple[str, int | None, bool]]:
+        with store.read() as conn:
+            found = conn.execute(effect_rows.select()).mappings().all()
+        return {row["seq"]: (row["effect"], row["pgid"], row["receipt_at"] is not None) for row in found}
+
+    def usages() -> list[tuple[str, int, int]]:
+        with store.read() as conn:
+            found = conn.execute(usage_rows.select().order_by(usage_rows.c.seq)).mappings().all()
+        return [(row["phase"], row["input"], row["output"]) for row in found]
+
+    return Bench(
+        journal=journal,
+        fence=lambda: store.write(lambda conn: conn.execute(runs.update().values(fence=4))) and None,
+        cancel=lambda: store.write(lambda conn: conn.execute(runs.update().values(cancel_requested_at=NOON))) and None,
+        effects=effects,
+        usages=usages,
+    )
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    if request.param == "memory":
+        yield memory_bench()
+        return
+    with Store(tmp_path / "state.db") as store:
+        yield sql_bench(store)
+
+
+def reply(*names: str, usage: Usage | None = None) -> ModelReply:
+    calls = tuple(ToolCall(id=f"c{at}", name=name, arguments="{}") for at, name in enumerate(names))
+    message = {
+        "role": "assistant",
+        "content": "试一试 \U0001f680",
+        "tool_calls": [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": "{}"}} for call in calls
+        ],
+    }
+    return ModelReply(message=message, text="", tool_calls=calls, usage=usage, model="m")
+
+
+def plans(made: ModelReply, *effects: Effect) -> list[PlannedResult]:
+    pairs = zip(made.tool_calls, effects, strict=True)
+    return [PlannedResult(call=call, effect=effect, arguments_hash="h") for call, effect in pairs]
+
+
+def result(seq: int, text: str, effect: Effect = Effect.READ, *, ok: bool = True) -> ToolResult:
+    message = {"role": "tool", "tool_call_id": "c", "content": text}
+    return ToolResult(seq=seq, message=message, ok=ok, elapsed_ms=1, started_ms=2, effect=effect)
+
+
+def test_header_comes_back_as_it_was(bench: Bench) -> None:
+    assert bench.journal.header() == HEADER
+
+
+def test_messages_come_back_whole_and_in_order(bench: Bench) -> None:
+    user = {"role": "user", "content": "查 prod", "extra": {"kept": [1, None]}}
+    bench.journal.append(user)
+    made = reply("look", "look")
+    seqs = bench.journal.assistant(made, plans(made, Effect.READ, Effect.READ))
+    bench.journal.result(result(seqs[0], "one"), result(seqs[1], "two"))
+    got = bench.journal.messages()
+    assert got[:2] == [user, made.message]
+    assert [message["content"] for message in got[2:]] == ["one", "two"]
+
+
+def test_result_rows_are_reserved_in_call_order_whenever_they_come(bench: Bench) -> None:
+    bench.journal.append({"role": "user", "content": "go"})
+    made = reply("a", "b", "c")
+    seqs = bench.journal.assistant(made, plans(made, *[Effect.READ] * 3))
+    assert seqs == (3, 4, 5)
+    for seq, text in ((seqs[2], "c"), (seqs[0], "a"), (seqs[1], "b")):
+        bench.journal.result(result(seq, text))
+    assert [message["content"] for message in bench.journal.messages()[2:]] == ["a", "b", "c"]
+
+
+def test_reserved_result_that_never_came_is_left_out(bench: Bench) -> None:
+    made = reply("a", "b")
+    seqs = bench.journal.assistant(made, plans(made, Effect.READ, Effect.READ))
+    bench.journal.result(result(seqs[1], "b"))
+    assert [message["role"] for message in bench.journal.messages()] == ["assistant", "tool"]
+
+
+def test_intent_stands_before_the_effect_and_receipt_after(bench: Bench) -> None:
+    made = reply("read", "write")
+    seqs = bench.journal.assistant(made, plans(made, Effect.READ, Effect.EFFECT))
+    assert bench.effects() == {seqs[1]: ("effect", None, False)}
+    bench.journal.spawned(seqs[1], pgid=4711, started="99", boot_id="b")
+    assert bench.effects() == {seqs[1]: ("effect", 4711, False)}
+    bench.journal.result(result(seqs[1], "done", Effect.EFFECT))
+    assert bench.effects() == {seqs[1]: ("effect", 4711, True)}
+
+
+def test_filled_row_stays_as_it_is(bench: Bench) -> None:
+    made = reply("a")
+    (seq,) = bench.journal.assistant(made, plans(made, Effect.READ))
+    bench.journal.result(result(seq, "first"))
+    bench.journal.result(result(seq, "second"))
+    assert bench.journal.messages()[-1]["content"] == "first"
+
+
+def test_usage_is_kept_with_its_phase(bench: Bench) -> None:
+    bench.journal.assistant(reply(usage=Usage(input=7, output=2)), [], phase="main")
+    bench.journal.assistant(reply(usage=Usage(input=9, output=3)), [], phase="summary")
+    assert bench.usages() == [("main", 7, 2), ("summary", 9, 3)]
+
+
+def test_lost_run_cannot_be_written_to(bench: Bench) -> None:
+    made = reply("w")
+    (seq,) = bench.journal.assistant(made, plans(made, Effect.EFFECT))
+    before = bench.journal.messages()
+    bench.fence()
+    writes: list[Callable[[], object]] = [
+        lambda: bench.journal.append({"role": "user", "content": "x"}),
+        lambda: bench.journal.assistant(made, plans(made, Effect.EFFECT)),
+        lambda: bench.journal.result(result(seq, "done", Effect.EFFECT)),
+        lambda: bench.journal.spawned(seq, pgid=1, started="1", boot_id="b"),
+    ]
+    for write in writes:
+        with pytest.raises(Fenced):
+            write()
+    assert bench.journal.messages() == before
+    assert bench.effects() == {seq: ("effect", None, False)}
+
+
+def test_cancel_request_is_seen(bench: Bench) -> None:
+    assert not bench.journal.cancel_requested()
+    bench.cancel()
+    assert bench.journal.cancel_requested()
+
+
+def test_workers_may_write_results_at_the_same_time(bench: Bench) -> None:
+    made = reply(*["w"] * 8)
+    seqs = bench.journal.assistant(made, plans(made, *[Effect.IDEMPOTENT] * 8))
+    start = threading.Barrier(8)
+
+    def work(seq: int) -> None:
+        start.wait(5)
+        bench.journal.spawned(seq, pgid=seq, started="1", boot_id="b")
+        bench.journal.result(result(seq, str(seq), Effect.IDEMPOTENT))
+
+    threads = [threading.Thread(target=work, args=(seq,)) for seq in seqs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert [message["content"] for message in bench.journal.messages()[1:]] == [str(seq) for seq in seqs]
+    assert bench.effects() == {seq: ("idempotent", seq, True) for seq in seqs}
