@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from hermes_cron.errors import ModelNotConfigured
+
+if TYPE_CHECKING:
+    from hermes_cron.settings import ModelSettings
 
 OPENAI_URL = "https://api.openai.com/v1"
 OUTPUT_LIMIT = "max_tokens"
 # OpenAI refuses max_tokens for its reasoning models and takes this for all; Ollama knows only max_tokens.
 OPENAI_OUTPUT_LIMIT = "max_completion_tokens"
 _OPENAI_HOSTS = ("api.openai.com", ".openai.azure.com", ".services.ai.azure.com")
+
+
+DEFAULT_MAX_TOKENS = 8192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +34,7 @@ class Endpoint:
     base_url: str = OPENAI_URL
     key: str | None = field(default=None, repr=False)
     stream: bool = False
-    max_tokens: int = 8192
+    max_tokens: int = DEFAULT_MAX_TOKENS
     max_tokens_parameter: str | None = None  # None: by host
     stall_s: float = 180.0
     stream_limit_s: float = 3600.0
@@ -51,3 +61,22 @@ class Endpoint:
         except ValueError:
             return "." not in self.host  # a bare name: a container or a host of the local network
         return address.is_loopback or address.is_private or address.is_link_local
+
+
+def endpoint_of(settings: ModelSettings, secret: Callable[[str], str]) -> Endpoint:
+    """``secret`` resolves a reference such as ``secret:openai``; it is asked only when the environment has no key.
+
+    Raises ``ModelNotConfigured`` when no model is named, and what ``secret`` raises.
+    """
+    if not settings.name:
+        raise ModelNotConfigured("no model is configured", hint="hermes-cron model set NAME --key secret:NAME")
+    key = settings.key
+    if key is None and settings.key_ref is not None:
+        key = secret(settings.key_ref)
+    return Endpoint(
+        model=settings.name,
+        base_url=settings.base_url or OPENAI_URL,
+        key=key,
+        stream=settings.stream,
+        max_tokens=settings.max_tokens or DEFAULT_MAX_TOKENS,
+    )

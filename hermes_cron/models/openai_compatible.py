@@ -86,6 +86,10 @@ class OpenAICompatible:
             elapsed_ms=round((self._monotonic() - started) * 1000),
         )
 
+    def close(self) -> None:
+        """Ends idle connections, those of models that share ``clients`` too."""
+        self._clients.close()
+
     def models(self, *, timeout_s: float) -> list[str]:
         """The names that the server offers, sorted. Raises as ``complete`` does."""
         import httpx2
@@ -118,7 +122,6 @@ class OpenAICompatible:
         import httpx2
 
         asked_model = request.header.model or self.endpoint.model
-        streamed = self.endpoint.stream
         wait_s = max(0.001, min(ends - self._monotonic(), request.timeout_s))
         with self._translated(), self._until(self._monotonic() + wait_s):
             response = self._clients.get(self.endpoint).post(
@@ -126,10 +129,12 @@ class OpenAICompatible:
                 content=body,
                 cast_to=httpx2.Response,
                 options={"headers": {"Content-Type": "application/json"}, "timeout": self._timeout(wait_s)},
-                stream=streamed,
-                stream_cls=None,
+                stream=True,  # the body is read here, so that a cut body can be told from a server that is away
             )
-            data = self._streamed(response, first_s=wait_s, ends=ends) if streamed else self._json(response)
+            try:
+                data = self._data(response, first_s=wait_s, ends=ends)
+            finally:
+                response.close()
         usage = read_usage(data.get("usage")) if isinstance(data, dict) else None
         if usage is not None:
             spent.append(usage)  # a reply that is thrown away was paid for, too
@@ -148,14 +153,19 @@ class OpenAICompatible:
             shown = quote(response.text) or "an empty body"
             raise ModelGarbage(f"{self._place} answered {response.status_code} without JSON: {shown}") from error
 
-    def _streamed(self, response: httpx2.Response, *, first_s: float, ends: float) -> Any:
-        try:
-            if "json" in response.headers.get("content-type", ""):  # the server cannot stream, or reports a fault
-                response.read()
-                return self._json(response)
+    def _data(self, response: httpx2.Response, *, first_s: float, ends: float) -> Any:
+        kind = response.headers.get("content-type", "")
+        if self.endpoint.stream and "json" not in kind:  # JSON: the server cannot stream, or reports a fault
             return self._assembled(response, first_s=first_s, ends=ends)
-        finally:
-            response.close()
+        import httpx2
+
+        try:
+            response.read()
+        except httpx2.TimeoutException:
+            raise
+        except httpx2.TransportError as error:
+            raise StreamTruncated(f"{self._place} cut the reply: {_why(error)}") from error
+        return self._json(response)
 
     def _assembled(self, response: httpx2.Response, *, first_s: float, ends: float) -> dict[str, Any]:
         """Only words, reasoning and pieces of calls are progress: comments and empty frames keep nothing alive."""
@@ -244,15 +254,13 @@ class OpenAICompatible:
 
         if isinstance(cause, httpx2.TimeoutException) and not isinstance(cause, httpx2.ConnectTimeout):
             return ModelTimeout(f"{self._place} did not answer in time", hint=_TIMEOUT)
-        if isinstance(cause, httpx2.RemoteProtocolError) and "incomplete" in str(cause):
-            return StreamTruncated(f"{self._place} cut the reply: {_why(cause)}")
         if isinstance(cause, httpx2.DecodingError):
             return ModelGarbage(f"{self._place} sent a body that cannot be decoded: {_why(cause)}")
         return ModelUnreachable(f"{self._place} cannot be reached: {_why(cause)}", hint=_CHECK)
 
 
 _CHECK = "Is the address right and the server up? hermes-cron model show, hermes-cron model test"
-_TIMEOUT = "The limit is model.timeout: hermes-cron config set model.timeout 20m"
+_TIMEOUT = "The limit is model.timeout_s: hermes-cron config set model.timeout_s 600"
 
 
 def _why(error: BaseException) -> str:

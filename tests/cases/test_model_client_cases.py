@@ -1,0 +1,262 @@
+"""The faults of area model-client: each with its stated value, then more inputs of its kind."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_cron.errors import (
+    EmptyReply,
+    ModelOverloaded,
+    ModelRateLimited,
+    ModelTimeout,
+    StreamStalled,
+    StreamTruncated,
+)
+from tests.model_rig import Monotonic, request, rig
+
+CASES = {
+    case["id"]: case
+    for case in map(json.loads, (Path(__file__).parent / "data" / "model-client.jsonl").read_text("utf-8").splitlines())
+}
+
+
+def delta(**members: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": members, "finish_reason": None}]}
+
+
+def call_piece(text: str, **members: Any) -> dict[str, Any]:
+    return delta(tool_calls=[{"index": 0, "function": {"arguments": text, **members}}])
+
+
+FINISH = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+START = delta(tool_calls=[{"index": 0, "id": "c1", "function": {"name": "write_file", "arguments": ""}}])
+
+
+# --- C201 ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        pytest.param({"chunks": [START, call_piece(CASES["C201"]["input"]["stream"][0])], "end": "close"}, id="C201"),
+        pytest.param({"chunks": [START, call_piece("{}")], "end": "close"}, id="arguments-happen-to-be-whole"),
+        pytest.param({"chunks": [START, call_piece('{"a": 1')], "end": "done"}, id="a-proxy-says-done"),
+        pytest.param({"chunks": [delta(content="half a sen")], "end": "close"}, id="text"),
+        pytest.param({"chunks": [], "end": "close"}, id="nothing-at-all"),
+        pytest.param({"text": "x" * 300, "cut": 4}, id="frames-lost"),
+    ],
+)
+def test_a_cut_stream_is_asked_for_again_once_with_the_same_messages_then_fails(cut: dict[str, Any]) -> None:
+    with rig([cut, cut, "too late"], stream=True) as r:
+        with pytest.raises(StreamTruncated):
+            r.model.complete(request())
+        assert len(r.stub.bodies) == 2
+        assert r.stub.bodies[0] == r.stub.bodies[1]
+    with rig([cut, "whole"], stream=True) as r:
+        assert r.model.complete(request()).text == "whole"
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        pytest.param({"text": "x" * 100, "cut": 60}, id="body-shorter-than-announced"),
+        pytest.param(
+            {"tool_calls": [{"name": "w", "arguments": '{"path": "a'}], "finish": "length"}, id="max-tokens-in-a-call"
+        ),
+        pytest.param({"tool_calls": [{"name": "w", "arguments": '{"path": "a'}], "finish": None}, id="no-finish"),
+    ],
+)
+def test_a_cut_reply_is_no_reply_without_streaming_either(cut: dict[str, Any]) -> None:
+    with rig([cut, cut]) as r, pytest.raises(StreamTruncated):
+        r.model.complete(request())
+    with rig([cut, "whole"]) as r:
+        assert r.model.complete(request()).text == "whole"
+
+
+# --- C203, C205 ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
+@pytest.mark.parametrize("blank", [CASES["C203"]["input"]["tool_call"]["arguments"], " ", "\n\t"])
+def test_blank_arguments_mean_none(blank: str, stream: bool) -> None:
+    with rig([{"tool_calls": [{"name": "list_jobs", "arguments": blank}]}], stream=stream) as r:
+        reply = r.model.complete(request())
+    assert [json.loads(call.arguments) for call in reply.tool_calls] == [{}]
+    assert json.loads(reply.message["tool_calls"][0]["function"]["arguments"]) == {}
+
+
+@pytest.mark.parametrize("null", [None, "absent"])
+def test_arguments_that_are_null_or_absent_mean_none(null: str | None) -> None:
+    function = {"name": "list_jobs"} | ({} if null else {"arguments": None})
+    message = {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "function": function}]}
+    with rig([{"message": message}]) as r:
+        assert r.model.complete(request()).tool_calls[0].arguments == "{}"
+
+
+def test_one_malformed_call_of_three_leaves_the_other_two_and_the_next_request_is_taken() -> None:
+    calls = [
+        {"name": "a", "arguments": {"x": 1}},
+        {"name": "b", "arguments": '{"x": '},
+        {"name": "c", "arguments": {"x": 3}},
+    ]
+    with rig([{"tool_calls": calls}, "done"]) as r:
+        reply = r.model.complete(request())
+        assert [call.name for call in reply.tool_calls] == ["a", "b", "c"]
+        assert len({call.id for call in reply.tool_calls}) == 3
+        assert reply.tool_calls[1].arguments == '{"x": '
+        results = [{"role": "tool", "tool_call_id": call.id, "content": "r"} for call in reply.tool_calls]
+        assert r.model.complete(request([*request().messages, reply.message, *results])).text == "done"
+        sent = r.stub.requests[1].messages[1]["tool_calls"]
+    # Ollama and vLLM answer 400 to a past call that is not JSON
+    assert [json.loads(call["function"]["arguments"]) for call in sent] == [
+        {"x": 1},
+        {"invalid_json": '{"x": '},
+        {"x": 3},
+    ]
+
+
+# --- C206 ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "headers, least",
+    [
+        pytest.param({"Retry-After": CASES["C206"]["input"]["responses"][0]["Retry-After"]}, 7, id="C206"),
+        pytest.param({"Retry-After": "Mon, 30 Nov 2026 12:00:09 GMT"}, 9, id="http-date"),
+        pytest.param({"retry-after-ms": "7500"}, 7.5, id="milliseconds"),
+        pytest.param({}, 1, id="not-said"),
+        pytest.param({"Retry-After": "soon"}, 1, id="unreadable"),
+        pytest.param({"Retry-After": "-5"}, 1, id="negative"),
+        pytest.param({"Retry-After": "nan"}, 1, id="nan"),
+    ],
+)
+def test_the_wait_that_the_server_asked_for_is_kept(headers: dict[str, str], least: float) -> None:
+    busy = {"status": 429, "headers": headers, "body": {"error": {"message": "slow down"}}}
+    with rig([busy, "ready"], time=Monotonic()) as r:
+        assert r.model.complete(request()).text == "ready"
+        assert len(r.stub.requests) == 2
+        assert [wait >= least for wait in r.time.slept] == [True]
+
+
+def test_a_longer_wait_is_the_runs_to_decide_and_no_request_is_sent_meanwhile() -> None:
+    with rig([{"status": 429, "headers": {"Retry-After": "3600"}, "body": ""}, "never"]) as r:
+        with pytest.raises(ModelRateLimited) as caught:
+            r.model.complete(request(timeout_s=7200))
+        assert caught.value.retry_after_s == 3600
+        assert len(r.stub.requests) == 1
+        assert r.time.slept == []
+
+
+def test_a_wait_never_goes_beyond_the_calls_own_limit() -> None:
+    with rig([{"status": 429, "headers": {"Retry-After": "20"}, "body": ""}, "never"]) as r:
+        with pytest.raises(ModelRateLimited):
+            r.model.complete(request(timeout_s=10))
+        assert r.time.slept == []
+
+
+def test_a_server_in_trouble_is_asked_three_times_and_no_more() -> None:
+    with rig([{"status": 503, "body": "busy", "repeat": True}]) as r:
+        with pytest.raises(ModelOverloaded):
+            r.model.complete(request())
+        assert len(r.stub.requests) == 3
+
+
+# --- C209, C210 ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param({}, id="C209-empty-data"),
+        pytest.param(": ping", id="C209-comment"),
+        pytest.param(delta(role="assistant", content=""), id="empty-delta"),
+        pytest.param({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}, id="usage"),
+        pytest.param("event: ping", id="named-event"),
+    ],
+)
+@pytest.mark.parametrize("begun", [False, True], ids=["before-the-first-word", "after-a-word"])
+def test_frames_without_content_keep_nothing_alive(frame: Any, begun: bool) -> None:
+    clock = Monotonic(step=1)
+    chunks = [delta(content="so ")] if begun else []
+    with rig([{"chunks": chunks + [frame] * 400, "chunk_delay_ms": 0.5}], time=clock, stream=True, stall_s=180) as r:
+        with pytest.raises(StreamStalled) as caught:
+            r.model.complete(request(timeout_s=600))
+        assert 180 <= clock.at <= 210
+    assert "180" in caught.value.message
+
+
+@pytest.mark.parametrize("key", ["content", "reasoning_content", "reasoning"])
+def test_a_long_answer_lives_while_words_arrive(key: str) -> None:
+    """C210: one token a second for 900 s under a limit of 600 s."""
+    clock = Monotonic()
+    frames = [delta(**{key: "w"}) for _ in range(300)] + [delta(content="end"), FINISH]
+
+    class Slow(Monotonic):
+        def __call__(self) -> float:
+            self.at += 1  # at least one look a frame: 300 frames take 300 s and more
+            return self.at
+
+    clock = Slow()
+    with rig([{"chunks": frames, "chunk_delay_ms": 0.2}], time=clock, stream=True, stall_s=100) as r:
+        assert r.model.complete(request(timeout_s=120)).text.endswith("end")
+    assert clock.at > 120
+
+
+def test_a_stream_that_goes_silent_stalls_in_real_time() -> None:
+    script = [{"chunks": [delta(content="so "), ": ping"], "end": "hang"}]
+    started = time.monotonic()
+    with rig(script, real_time=True, stream=True, stall_s=0.3) as r, pytest.raises(StreamStalled):
+        r.model.complete(request())
+    assert time.monotonic() - started < 2
+
+
+# --- C211 ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
+def test_a_server_that_never_answers_meets_the_limit(stream: bool) -> None:
+    started = time.monotonic()
+    with rig([{"hang": True}], real_time=True, stream=stream) as r, pytest.raises(ModelTimeout):
+        r.model.complete(request(timeout_s=0.3))
+    assert 0.25 < time.monotonic() - started < 2
+
+
+# --- C213 ---------------------------------------------------------------------------------------------------------
+
+EMPTY = [
+    *CASES["C213"]["input"]["message"],
+    {"content": None},
+    {},
+    {"content": "  \n"},
+    {"content": []},
+    {"content": [{"type": "text", "text": ""}]},
+    {"content": None, "tool_calls": None},
+    {"content": "", "reasoning_content": "I could look at the disk"},
+]
+
+
+@pytest.mark.parametrize("message", EMPTY, ids=[json.dumps(message) for message in EMPTY])
+def test_an_empty_reply_is_asked_for_again_once_then_fails(message: dict[str, Any]) -> None:
+    empty = {"message": {"role": "assistant", **message}}
+    with rig([empty, empty, "too late"]) as r:
+        with pytest.raises(EmptyReply):
+            r.model.complete(request())
+        assert len(r.stub.requests) == 2
+    with rig([empty, "words"]) as r:
+        reply = r.model.complete(request())
+        assert reply.text == "words"
+        assert reply.usage is not None
+        assert reply.usage.input == 200  # the empty one was paid for, too
+
+
+@pytest.mark.parametrize("frames", [[FINISH], [delta(content=""), FINISH], [delta(tool_calls=[]), FINISH]])
+def test_an_empty_stream_is_an_empty_reply(frames: list[Any]) -> None:
+    with rig([{"chunks": frames, "repeat": True}], stream=True) as r:
+        with pytest.raises(EmptyReply):
+            r.model.complete(request())
+        assert len(r.stub.requests) == 2
