@@ -53,7 +53,11 @@ class Store:
         ``DiskFull``."""
         self.path = path
         self._lock = StoreLock(path)
-        migrate(path, self._lock)
+        try:
+            migrate(path, self._lock)
+        except BaseException:
+            self._lock.close()
+            raise
         self._readers = _engine(path, begin="BEGIN", pool_size=4)
         self._writing = _engine(path, begin="BEGIN IMMEDIATE", pool_size=1)
         self._writer = Writer(self._writing)
