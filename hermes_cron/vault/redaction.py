@@ -47,8 +47,8 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     ("jwt", r"(?<!\w)eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"),
     ("bearer", r"(?i)(?<=\bbearer )[\w.~+/-]{16,}=*"),
     ("basic-auth", r"(?i)(?<=authorization: basic )[A-Za-z0-9+/]{8,}=*"),
-    ("url-password", r"(?i)(?<=://)([^\s/:@\"']*:)[^\s/@\"']+(?=@)"),
-    ("password", r"(?i)(?<![\w-])((?:\w+_)?(?:password|passwd|pwd)=)(?!\s)[^\s;&\"'<>\[\]{}()$*]{4,}"),
+    ("url-password", r"(?i)(?<=://)([^\s/:@\"']*:)(?!\[secret:)[^\s/@\"']+(?=@)"),
+    ("password", r"(?i)((?<!\w)\w*passw(?:or)?d=|(?<![\w-])pwd=(?!/))[^\s;&\"'<>\[\]{}()$*]{4,}"),
 )
 """Kind, regex. A first group is kept, the rest replaced."""
 
