@@ -1,0 +1,144 @@
+"""Which trigger does a phrase mean, and where does the schedule end and the prompt begin?
+
+A closed grammar: cron lines, ISO instants, English, Chinese. What is not wholly understood is refused with what was
+understood and what was left over; what can mean two things is refused with both spellings. Nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from hermes_cron.domain import cron, phrase_en, phrase_zh
+from hermes_cron.domain.assemble import assemble
+from hermes_cron.domain.refusal import Language, Setting, not_understood
+from hermes_cron.domain.trigger import Cron, Trigger, any_of
+from hermes_cron.errors import HermesCronError, PromptEmpty, ScheduleInvalid
+
+LONGEST = 200
+_CJK = re.compile(r"[\u3400-\u9fff]")
+_COLON = re.compile(r"[:：]")
+_LIST = re.compile(r"\s*[;；]\s*")
+_CONNECTOR = re.compile(r"\s*,\s*and\s+|\s+and\s+|\s*,\s*|、|和|以及|还有")
+
+
+def language(text: str) -> Language:
+    """``zh`` when the phrase holds a Chinese character."""
+    return "zh" if _CJK.search(text) else "en"
+
+
+def parse(text: str, *, now: datetime, zone: ZoneInfo, anchor: datetime | None = None) -> Trigger:
+    """The trigger of a schedule phrase, or of several with ``;`` between.
+
+    ``anchor`` is where intervals and "every other friday" count from, default ``now`` cut to the second; "in 30m" and
+    "tomorrow" are always read against ``now``. Raises ScheduleInvalid, ScheduleAmbiguous, ScheduleInPast,
+    ScheduleNeverFires.
+    """
+    if len(text) > LONGEST:
+        raise ScheduleInvalid(
+            f"a schedule has at most {LONGEST} characters, this one has {len(text)}",
+            hint='such as "every weekday 09:00"',
+        )
+    pieces = [piece for piece in _LIST.split(_tidy(text)) if piece]
+    since = (anchor or now).replace(microsecond=0)
+    if not pieces:
+        raise ScheduleInvalid("the schedule is empty", hint='such as "every weekday 09:00"')
+    return any_of(tuple(_piece(piece, now=now, zone=zone, anchor=since) for piece in pieces))
+
+
+def parse_many(texts: Sequence[str], *, now: datetime, zone: ZoneInfo, anchor: datetime | None = None) -> Trigger:
+    """The union of several phrases; one phrase gives its own trigger."""
+    if not texts:
+        raise ScheduleInvalid("an empty list of schedules", hint='such as "every weekday 09:00"')
+    return any_of(tuple(parse(text, now=now, zone=zone, anchor=anchor) for text in texts))
+
+
+def split(text: str, *, now: datetime, zone: ZoneInfo) -> tuple[str, str]:
+    """(schedule, prompt) of ``SCHEDULE: PROMPT``.
+
+    The first colon that leaves a schedule which parses is the border; a colon between two digits belongs to a time. Raises
+    PromptEmpty when nothing follows, else the error of the most telling head.
+    """
+    refused: list[HermesCronError] = []
+    for colon in _COLON.finditer(text, 0, LONGEST + 1):
+        before, after = text[colon.start() - 1 : colon.start()], text[colon.end() : colon.end() + 1]
+        if before.isdigit() and after.isdigit():
+            continue
+        head, prompt = text[: colon.start()].strip(), text[colon.end() :].strip()
+        try:
+            parse(head, now=now, zone=zone)
+        except HermesCronError as error:
+            error.details["prompt"] = prompt
+            refused.append(error)
+            continue
+        if not prompt:
+            raise _empty(head)
+        return head, prompt
+    raise _best(refused) if refused else _without_colon(text, now=now, zone=zone)
+
+
+def _without_colon(text: str, *, now: datetime, zone: ZoneInfo) -> HermesCronError:
+    try:
+        parse(text, now=now, zone=zone)
+    except HermesCronError as error:
+        return error
+    return _empty(text.strip())
+
+
+def _empty(head: str) -> PromptEmpty:
+    return PromptEmpty(f'nothing to do after "{head}:"', hint=f'"{head}: what to do"')
+
+
+def _best(refused: list[HermesCronError]) -> HermesCronError:
+    """The first head that was understood as something, else the first."""
+    telling = [error for error in refused if not error.message.startswith("schedule not understood")]
+    return (telling or refused)[0]
+
+
+def _tidy(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).strip().strip("\"'“”‘’「」").strip().rstrip(".,;!?。、").strip()
+
+
+def _piece(text: str, *, now: datetime, zone: ZoneInfo, anchor: datetime) -> Trigger:
+    if cron.looks_like_cron(text):
+        return Cron(text)
+    lang = language(text)
+    setting = Setting(text=text, lang=lang, now=now, anchor=anchor, zone=zone)
+    try:
+        return _phrase(text, setting)
+    except ScheduleInvalid as error:
+        both = _two_phrases(text, setting)
+        if both is None:
+            raise error from None
+        return both
+
+
+def _phrase(text: str, setting: Setting) -> Trigger:
+    lowered = " ".join(text.lower().split())
+    scan = phrase_zh.scan(lowered) if setting.lang == "zh" else phrase_en.scan(lowered)
+    if scan.left_over or not scan.parts:
+        raise not_understood(setting, understood=scan.understood, left_over=scan.left_over or lowered)
+    return assemble(scan.parts, setting)
+
+
+def _two_phrases(text: str, setting: Setting) -> Trigger | None:
+    """``mondays at 9am and fridays at 5pm``: both sides of a connector are whole phrases that come again."""
+    for connector in _CONNECTOR.finditer(text):
+        sides = (text[: connector.start()], text[connector.end() :])
+        try:
+            return any_of(tuple(_recurring(side, setting) for side in sides))
+        except HermesCronError:
+            continue
+    return None
+
+
+def _recurring(text: str, setting: Setting) -> Trigger:
+    from hermes_cron.domain.trigger import Interval, Once
+
+    trigger = _phrase(text.strip(), setting)
+    if isinstance(trigger, Once | Interval):
+        raise not_understood(setting)
+    return trigger

@@ -1,0 +1,92 @@
+"""How is a phrase refused? The facts as attributes, both spellings, three examples.
+
+``details`` of the errors: ``understood``, ``left_over`` and ``examples`` for what was not understood; ``readings``, a list
+of [label, phrase], for what can mean two things.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal, TypeAlias
+from zoneinfo import ZoneInfo
+
+from hermes_cron.domain import parts as p
+from hermes_cron.domain.parts import Unit
+from hermes_cron.errors import HermesCronError, ScheduleAmbiguous, ScheduleInvalid
+
+Language: TypeAlias = Literal["en", "zh"]
+_EXAMPLES: dict[str, tuple[str, str, str]] = {
+    "en": ("every friday 9am", "every weekday 09:00", "0 9 * * 5"),
+    "zh": ("每周五9点", "每个工作日9点", "0 9 * * 5"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a phrase is read against. ``anchor`` is where intervals and "every other" count from."""
+
+    text: str
+    lang: Language
+    now: datetime
+    anchor: datetime
+    zone: ZoneInfo
+
+    def today(self) -> date:
+        return self.now.astimezone(self.zone).date()
+
+
+def not_understood(
+    setting: Setting, why: str | None = None, *, understood: str = "", left_over: str = ""
+) -> ScheduleInvalid:
+    """Words left over, or parts that do not go together (``why``)."""
+    examples = list(_EXAMPLES[setting.lang])
+    reason = f" ({why})" if why else ""
+    colon, end = ("：", "...") if setting.lang == "zh" else (":", " ...")
+    return ScheduleInvalid(
+        f'schedule not understood: "{setting.text}"{reason}',
+        hint="examples: " + "   ".join(f'"{example}{colon}{end}"' for example in examples),
+        details={
+            "understood": understood or setting.text,
+            "left_over": left_over,
+            "examples": list[object](examples),
+        },
+    )
+
+
+def ambiguous(setting: Setting, *readings: tuple[str, str]) -> ScheduleAmbiguous:
+    """Two readings, each as (label, phrase that has only this one)."""
+    between = "，或 " if setting.lang == "zh" else ", or "
+    return ScheduleAmbiguous(
+        f'"{setting.text}" can mean two things',
+        hint=between.join(phrase for _, phrase in readings),
+        details={"readings": [list(reading) for reading in readings]},
+    )
+
+
+def needs_a_time(setting: Setting, every: p.Every | None = None) -> HermesCronError:
+    """A day without a clock time, with two suggestions; "every day" can also mean a length."""
+    if every is not None and every.unit is Unit.DAY and _is_only_days(setting.text):
+        return _every_day(setting, every)
+    if setting.lang == "zh":
+        midnight, example = f"{setting.text} 0点", f"{setting.text} 9点"
+    else:
+        midnight, example = f"{setting.text} at 00:00", f"{setting.text} at 9am"
+    return ScheduleInvalid(
+        f'"{setting.text}" names a day and no time, such as "{example}"',
+        hint=f"needs a time: {midnight}",
+        details={"understood": setting.text, "left_over": "", "examples": [midnight, example]},
+    )
+
+
+def _is_only_days(text: str) -> bool:
+    return not any(word in text for word in ("morning", "afternoon", "evening", "night", "早", "晚", "午", "夜", "晨"))
+
+
+def _every_day(setting: Setting, every: p.Every) -> ScheduleAmbiguous:
+    hours = every.count * 24
+    if setting.lang == "zh":
+        day = "每天" if every.count == 1 else f"每{every.count}天"
+        return ambiguous(setting, ("length", f"每{hours}小时"), ("time of day", f"{day}0点"))
+    day = "every day" if every.count == 1 else f"every {every.count} days"
+    return ambiguous(setting, ("length", f"every {hours} hours"), ("time of day", f"{day} at 00:00"))
