@@ -12,7 +12,7 @@ from hermes_cron.models.playbook.inputs import Inputs, local
 from hermes_cron.models.playbook.judge import Finding
 from hermes_cron.models.playbook.needs import ENGINE_NAMES, VERSION_FACT
 from hermes_cron.models.playbook.program import Severity, Source
-from hermes_cron.models.playbook.since import Since, Worse, compare
+from hermes_cron.models.playbook.since import Since, Worse, compare, label
 from hermes_cron.models.playbook.walk import Done
 
 _DAYS = {
@@ -59,7 +59,7 @@ def report(inputs: Inputs, done: Done) -> Report:
     if inputs.program.report == "default":
         text = page.text()
     else:
-        text = expressions().page(inputs.program.report, page.names()).strip() + "\n"
+        text = expressions().page(inputs.program.report, page.names()).strip()
     return Report(text=text, result=page.result())
 
 
@@ -73,7 +73,13 @@ class _Page:
         self._findings = [f for severity in Severity for f in findings if f.severity is severity]
         shown = [finding.key for finding in self._findings if finding.shown]
         self._numbers = {key: number for number, key in enumerate(shown, start=1)}
-        self._since = compare(done.judged, inputs.last, self._language) if inputs.last else None
+        self._since = self._compared()
+
+    def _compared(self) -> Since | None:
+        if self._inputs.last is None:
+            return None
+        labels = {step.id: step.finding.in_(self._language) for step in self._inputs.program.steps}
+        return compare(self._done.judged, self._inputs.last, self._language, labels)
 
     # --- the page ----------------------------------------------------------------------------------------------
 
@@ -83,7 +89,7 @@ class _Page:
             lines.append(self._since_short())
             if self._not_checked():
                 lines.append(self._line("NotChecked", self._not_checked()))
-            return "\n".join(lines) + "\n"
+            return "\n".join(lines)
         for severity in Severity:
             section = self._section(severity)
             if section:
@@ -91,7 +97,7 @@ class _Page:
         lines += ["", self._since_line(), self._line("Fine", self._fine() or [self._w["none"]])]
         if self._not_checked():
             lines.append(self._line("NotChecked", self._not_checked()))
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines)
 
     def _line(self, word: str, items: Sequence[str]) -> str:
         return f"**{self._w[word]}**{self._w['bold_colon']}{self._w['comma'].join(items)}{self._w['stop']}"
@@ -234,14 +240,9 @@ class _Page:
     def _stored(self, finding: Finding) -> dict[str, Any]:
         return {
             "key": finding.key, "step": finding.step, "severity": finding.severity.value,
-            "number": self._numbers.get(finding.key), "value": finding.value, "label": self._label(finding),
+            "number": self._numbers.get(finding.key), "value": finding.value, "label": label(finding.name, finding.subject, self._language),
             **({"evidence": finding.evidence} if finding.shown else {}),
         }  # fmt: skip
-
-    def _label(self, finding: Finding) -> str:
-        """What a later report calls it when it is gone."""
-        name = finding.name if self._language == "zh" or finding.name[1:2].isupper() else _lower_first(finding.name)
-        return f"{name}{self._w['open']}{finding.subject}{self._w['close']}" if finding.subject else name
 
     def names(self) -> dict[str, Any]:
         """For a report template of the skill's own."""

@@ -42,8 +42,11 @@ class Since:
         return not (self.new or self.worse or self.gone)
 
 
-def compare(judged: Sequence[Judged], last: Last, language: str) -> Since:
-    """Findings by key, against what the last run stored."""
+def compare(judged: Sequence[Judged], last: Last, language: str, labels: Mapping[str, str]) -> Since:
+    """Findings by key, against what the last run stored.
+
+    ``labels`` say by step what a finding is called, in today's language; a step that is no more keeps its old words.
+    """
     stored = {entry["key"]: entry for entry in last.result.get("findings", ()) if isinstance(entry, dict)}
     checked_then = set(last.result.get("checked", ()))
     findings = [finding for one in judged for finding in one.findings]
@@ -54,11 +57,26 @@ def compare(judged: Sequence[Judged], last: Last, language: str) -> Since:
         new=tuple(f for f in findings if f.key not in stored and f.step in checked_then),
         worse=tuple(w for f in findings if f.key in stored and (w := _worse(f, stored[f.key], language)) is not None),
         gone=tuple(
-            (entry.get("number"), str(entry.get("label", key)))
+            (entry.get("number"), _label(entry, key, labels, language))
             for key, entry in stored.items()
             if key not in now and entry.get("step") in whole
         ),
     )
+
+
+def _label(entry: Mapping[str, Any], key: str, labels: Mapping[str, str], language: str) -> str:
+    name, subject = labels.get(str(entry.get("step"))), key.partition("/")[2]
+    if name is None:
+        return str(entry.get("label", key))
+    return label(name, subject, language)
+
+
+def label(name: str, subject: str, language: str) -> str:
+    """``no primary key (public.audit_log)``: a finding in a running sentence."""
+    short = name if language == "zh" or name[1:2].isupper() else name[:1].lower() + name[1:]
+    if not subject:
+        return short
+    return f"{short}（{subject}）" if language == "zh" else f"{short} ({subject})"
 
 
 def _worse(finding: Finding, then: Mapping[str, Any], language: str) -> Worse | None:
