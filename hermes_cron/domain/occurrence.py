@@ -177,6 +177,11 @@ def last_due(timing: Timing, at_or_before: datetime) -> datetime | None:
     return None if found is None or (timing.start is not None and found < timing.start) else found
 
 
+def newest_due(timing: Timing, after: datetime, until: datetime, count: int) -> list[datetime]:
+    """The last ``count`` instants in (after, until], ascending."""
+    return _Stretch(timing, after, until).newest(count)
+
+
 def grace_of(timing: Timing, at: datetime) -> timedelta:
     """How late a start still counts as on time; exactly this late still does."""
     if timing.grace is not None:

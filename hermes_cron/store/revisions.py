@@ -10,6 +10,8 @@ from importlib import metadata
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from sqlalchemy import RowMapping
+
 from hermes_cron.domain.job import CatchUp, Job
 from hermes_cron.domain.occurrence import Reason, Timing
 from hermes_cron.domain.trigger import dump, load
@@ -41,7 +43,7 @@ def timing_columns(job: Job) -> dict[str, Any]:
     }
 
 
-def timing_of_row(row: Mapping[str, Any]) -> Timing:
+def timing_of_row(row: RowMapping | Mapping[str, Any]) -> Timing:
     """The timing that a row of ``job_revisions`` declares."""
     policy = json.loads(row["policy"])
     return Timing(
