@@ -72,7 +72,7 @@ def typed(setting: Setting, keys: Keys, text: str) -> Scalar:
             hint=f"hermes-cron secrets set NAME   then   hermes-cron config set {name} secret:NAME",
         ) from None
     if wrong:
-        raise ConfigError(f"{name} {wrong}", hint="docs/settings.md")
+        raise ConfigError(f"{name}: {wrong}", hint="docs/settings.md")
     return value
 
 

@@ -231,18 +231,19 @@ class _Place:
 def _check_one(keys: Path_, value: object, place: _Place) -> None:
     setting = find(keys)
     if setting is None:
-        place.fail(keys, *_unknown(keys))
+        place.fail(*_unknown(keys))
     try:
         wrong = fault(setting, value)
     except InPlainSight as sight:
         place.refuse(keys, str(sight))
     if wrong:
-        place.fail(keys, f"{dotted(keys)} {wrong}")
+        place.fail(keys, f"{dotted(keys)}: {wrong}")
 
 
-def _unknown(keys: Path_) -> tuple[str]:
+def _unknown(keys: Path_) -> tuple[Path_, str]:
+    """The part of the path that is wrong, and what is wrong with it."""
     if any(len(setting.path) > len(keys) and _fits(setting.path[: len(keys)], keys) for setting in SETTINGS):
-        return (f'"{dotted(keys)}" is a table of keys, not a value',)
+        return keys, f'"{dotted(keys)}" is a table of keys, not a value'
     import difflib
 
     parent = keys[:-1]
@@ -254,7 +255,7 @@ def _unknown(keys: Path_) -> tuple[str]:
     )
     near = difflib.get_close_matches(wrong, siblings, n=1, cutoff=0.5)
     guess = f', did you mean "{near[0]}"?' if near else f" (known here: {', '.join(siblings)})"
-    return (f'unknown key "{wrong}"{guess}',)
+    return (*parent, wrong), f'unknown key "{wrong}"{guess}'
 
 
 def leaves(table: Mapping[str, object], above: Path_ = ()) -> Iterator[tuple[Path_, object]]:
@@ -305,8 +306,7 @@ def _text_fault(setting: Setting, value: str) -> str | None:
         return f'must be one of {", ".join(setting.choices)}, not "{value}"'
     if not value.strip():
         return "must not be empty; leave the key out instead"
-    wrong = setting.check(value) if setting.check else None
-    return f": {wrong}" if wrong else None
+    return setting.check(value) if setting.check else None
 
 
 def _spelt(text: str) -> Iterator[tuple[int, Path_]]:
