@@ -16,6 +16,7 @@ from hermes_cron.errors import EmptyReply, ModelContextLength, ModelGarbage, Mod
 from hermes_cron.models.faults import fault_inside
 from hermes_cron.models.wording import kind_of, quote
 
+_UNNAMED = "unnamed_tool"
 _CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
@@ -61,6 +62,8 @@ def read_message(raw: object) -> tuple[Message, tuple[ToolCall, ...]]:
     legacy = message.pop("function_call", None)
     if legacy and not written:
         written = [{"function": legacy}]
+    if isinstance(written, Mapping):
+        written = [written]
     if not isinstance(written, Sequence) or isinstance(written, str):
         raise ModelGarbage(f"tool_calls is {kind_of(written)}, not a list")
     if isinstance(message.get("content"), list):
@@ -80,18 +83,25 @@ def read_message(raw: object) -> tuple[Message, tuple[ToolCall, ...]]:
 
 
 def _calls(written: Sequence[Any]) -> tuple[ToolCall, ...]:
-    """Ids are unique inside the message: a missing or repeated one is replaced, since each gets one result."""
+    """One value a call, however broken, since each gets one result and one bad call must not cost the others.
+
+    Ids are unique inside the message: a missing or repeated one is replaced. A call that names no function is named
+    ``unnamed_tool``, which no tool is: the model is told so, and servers refuse an empty name in the next request.
+    """
     calls: list[ToolCall] = []
     taken: set[str] = set()
-    for number, raw in enumerate(written, 1):
-        function = raw.get("function") if isinstance(raw, Mapping) else None
-        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-            raise ModelGarbage(f"tool call {number} names no function: {quote(repr(raw))}")
-        call_id = raw.get("id")
+    for raw in written:
+        call = raw if isinstance(raw, Mapping) else {}
+        function = call.get("function")
+        function = function if isinstance(function, Mapping) else {}
+        call_id, name = call.get("id"), function.get("name")
         if not isinstance(call_id, str) or not call_id or call_id in taken:
             call_id = f"call_{secrets.token_hex(8)}"
         taken.add(call_id)
-        calls.append(ToolCall(id=call_id, name=function["name"], arguments=_arguments(function.get("arguments"))))
+        named = isinstance(name, str) and name.strip()
+        calls.append(
+            ToolCall(id=call_id, name=name if named else _UNNAMED, arguments=_arguments(function.get("arguments")))
+        )
     return tuple(calls)
 
 
@@ -107,6 +117,8 @@ def _arguments(value: object) -> str:
 def _keep_extras(calls: list[dict[str, Any]], written: Sequence[Any]) -> None:
     """Members beside id, type and function go back as they came (``extra_content`` holds Gemini's signature)."""
     for call, raw in zip(calls, written, strict=True):
+        if not isinstance(raw, Mapping):
+            continue
         extras = {
             key: value
             for key, value in raw.items()
