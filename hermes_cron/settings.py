@@ -67,6 +67,15 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
     )
 
 
+_PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
+
+
+def command_environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What commands of jobs inherit: where programs and people live and how they speak, and no key of ours."""
+    env = os.environ if variables is None else variables
+    return {name: env[name] for name in _PASSED_ON if name in env}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
     """``name`` None: no model. ``key_ref`` names a secret; ``key`` is the environment's and goes before it."""

@@ -45,7 +45,8 @@ class LastRun:
     ended_at: datetime | None = None
     state: str | None = None
     output: str | None = None
-    result: str | None = None  # JSON of the last run that had one
+    result: str | None = None  # JSON of the last good run that had one, which began at ``result_at``
+    result_at: datetime | None = None
 
 
 def system_prompt(

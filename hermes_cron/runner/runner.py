@@ -1,0 +1,287 @@
+"""What does one run do, from the moment it is owned to its outcome?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+from hermes_cron import files
+from hermes_cron.agent.context_files import ContextFile, find
+from hermes_cron.agent.loop import AgentRun, run_agent
+from hermes_cron.agent.stop import LoopResult
+from hermes_cron.domain.budget import Budget
+from hermes_cron.domain.command import Flag, RunCommand
+from hermes_cron.domain.job import Job, Scalar, Work
+from hermes_cron.domain.run import Outcome, RunState, TakenRun
+from hermes_cron.domain.transcript import Header
+from hermes_cron.errors import HermesCronError, ModelError
+from hermes_cron.experience.skills import SkillLibrary
+from hermes_cron.home import Home
+from hermes_cron.ports import Clock, Databases, Emit, Fenced, Journal, Model
+from hermes_cron.runner import outputs
+from hermes_cron.runner.prompt import LastRun, SkillText, system_prompt, task
+from hermes_cron.runner.route import Route, route
+from hermes_cron.runner.script import run_script
+from hermes_cron.tools.box import ToolBox
+from hermes_cron.tools.choice import select
+from hermes_cron.tools.connections import Connections
+from hermes_cron.tools.context import ToolContext
+from hermes_cron.tools.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaybookProgram:
+    """A playbook ready for a header: ``data`` is ``Header.playbook``, ``tools`` are those its steps call."""
+
+    data: Mapping[str, Any]
+    model: str
+    tools: tuple[str, ...]
+
+
+class Playbooks(Protocol):
+    """How a route's playbook becomes a header and a model."""
+
+    def program(self, route: Route, job: Job, *, now: datetime, last: LastRun) -> PlaybookProgram: ...
+
+    def model(self, emit: Emit) -> Model: ...
+
+
+Actions = Mapping[str, Callable[[TakenRun, Flag], Outcome]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a runner works with; wiring picks each.
+
+    ``base_env`` is the environment of commands before the job's own ``env``; nothing of hermes-cron's secrets is in
+    it. ``redact`` hides the vault's values in whatever is stored or sent. ``default_model`` None: no model.
+    """
+
+    home: Home
+    clock: Clock
+    databases: Databases
+    library: Callable[[], SkillLibrary]
+    registry: Callable[[], Registry]
+    model: Callable[[], Model]
+    default_model: str | None
+    parameters: Mapping[str, Any]
+    playbooks: Playbooks
+    open_journal: Callable[[TakenRun, Header], Journal]
+    last_run: Callable[[TakenRun], LastRun]
+    run_command: RunCommand
+    base_env: Mapping[str, str]
+    redact: Callable[[str], str]
+    model_timeout_s: float
+    actions: Actions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """All of a run's first request, and the route it takes. What ``run --dry-run`` shows."""
+
+    route: Route
+    header: Header
+    task: str
+    left_out: Mapping[str, str]
+    toolbox: ToolBox
+
+
+def _quiet(_event: str, _facts: Mapping[str, object]) -> None:
+    """For runs that nobody watches."""
+
+
+class Runner:
+    """Executes owned runs. Thread-safe: a run's state lives in its own call."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def execute(self, taken: TakenRun, cancel: Flag, emit: Emit = _quiet) -> Outcome:
+        """The outcome, its report written to ``outputs/``. Raises ``Fenced``, and what is a bug of ours."""
+        try:
+            outcome = self._work(taken, cancel, emit)
+        except Fenced:
+            raise
+        except HermesCronError as error:
+            outcome = failed(error)
+        return self._kept(taken, outcome)
+
+    def _work(self, taken: TakenRun, cancel: Flag, emit: Emit) -> Outcome:
+        match taken.job.work:
+            case Work.SCRIPT:
+                return self._script(taken, cancel)
+            case Work.ACTION:
+                return self._parts.actions[taken.job.action or ""](taken, cancel)
+            case Work.PROMPT:
+                return self._prompt(taken, cancel, emit)
+
+    def _script(self, taken: TakenRun, cancel: Flag) -> Outcome:
+        parts = self._parts
+        return run_script(
+            taken,
+            home=parts.home,
+            cwd=self._workdir(taken),
+            env=self._env(taken.job),
+            cancel=cancel,
+            run_command=parts.run_command,
+            open_journal=parts.open_journal,
+        )
+
+    def _prompt(self, taken: TakenRun, cancel: Flag, emit: Emit) -> Outcome:
+        with ExitStack() as stack:
+            prepared = self.prepare(taken, cancel, stack)
+            emit("prepared", {"route": prepared.route, "model": prepared.header.model})
+            journal = self._parts.open_journal(taken, prepared.header)
+            journal.append({"role": "user", "content": prepared.task})
+            result = run_agent(
+                AgentRun(
+                    model=self._model(prepared.route, emit),
+                    toolbox=prepared.toolbox,
+                    journal=journal,
+                    budget=Budget(taken.job.limits.iterations),
+                    deadline=self._monotonic_deadline(taken),
+                    cancel=cancel,
+                    emit=emit,
+                    model_timeout_s=self._parts.model_timeout_s,
+                )
+            )
+        return _outcome(result)
+
+    def prepare(self, taken: TakenRun, cancel: Flag, stack: ExitStack) -> Prepared:
+        """Everything of the first request. ``stack`` closes what was opened for it.
+
+        Raises what a missing database, skill, tool or model raises: before any model call.
+        """
+        parts, job = self._parts, taken.job
+        engines = {name: parts.databases.engine(name) for name in job.databases}
+        chosen_route = route(job, library=parts.library(), engines=engines, model=parts.default_model)
+        last = parts.last_run(taken)
+        program = None
+        if chosen_route.playbook is not None:
+            program = parts.playbooks.program(chosen_route, job, now=taken.started_at, last=last)
+            if job.tools is None:
+                job = replace(job, tools=program.tools)
+        toolbox, left_out = self._toolbox(taken, job, cancel, stack)
+        workdir = None if taken.job.workdir is None else Path(taken.job.workdir)
+        context_file = None if workdir is None else find(workdir)
+        header = Header(
+            system=parts.redact(self._system(taken, engines, chosen_route, context_file)),
+            tools=toolbox.schemas(),
+            model=program.model if program else chosen_route.model or "",
+            parameters={} if program else parts.parameters,
+            playbook=program.data if program else None,
+        )
+        return Prepared(
+            route=chosen_route,
+            header=header,
+            task=parts.redact(task(taken, last)),
+            left_out=left_out,
+            toolbox=toolbox,
+        )
+
+    def _system(
+        self, taken: TakenRun, engines: Mapping[str, str], chosen: Route, context_file: ContextFile | None
+    ) -> str:
+        skills = [SkillText(name=skill.name, body=skill.body) for skill in chosen.skills]
+        return system_prompt(taken.job, taken, databases=engines, skills=skills, context_file=context_file)
+
+    def _toolbox(self, taken: TakenRun, job: Job, cancel: Flag, stack: ExitStack) -> tuple[ToolBox, Mapping[str, str]]:
+        parts = self._parts
+        context = ToolContext(
+            run_id=taken.id,
+            job_name=job.name,
+            workdir=self._workdir(taken),
+            home=parts.home,
+            clock=parts.clock,
+            zone=ZoneInfo(job.timezone),
+            deadline=self._monotonic_deadline(taken),
+            cancel=cancel,
+            env=self._env(job),
+            run_command=parts.run_command,
+            connections=stack.enter_context(Connections(parts.databases, job.databases)),
+            redact=parts.redact,
+        )
+        chosen = select(parts.registry(), job, context)
+        return ToolBox(chosen.tools, context), chosen.left_out
+
+    def _model(self, chosen: Route, emit: Emit) -> Model:
+        return self._parts.playbooks.model(emit) if chosen.playbook is not None else self._parts.model()
+
+    def _env(self, job: Job) -> dict[str, str]:
+        return {**self._parts.base_env, **job.env}
+
+    def _workdir(self, taken: TakenRun) -> Path:
+        """The job's folder, else a scratch folder of the run."""
+        if taken.job.workdir is not None:
+            return Path(taken.job.workdir)
+        scratch = self._parts.home.work / taken.id
+        files.make_folder(scratch)
+        return scratch
+
+    def _monotonic_deadline(self, taken: TakenRun) -> float:
+        left = (taken.deadline_at - self._parts.clock.now()).total_seconds()
+        return time.monotonic() + max(0.0, left)
+
+    def _kept(self, taken: TakenRun, outcome: Outcome) -> Outcome:
+        """The report on disk. A run whose report could not be kept is not ok."""
+        text = self._parts.redact(report_text(taken, outcome))
+        error = None if outcome.error is None else self._parts.redact(outcome.error)
+        outcome = replace(outcome, text=text, error=error)
+        try:
+            path = outputs.write(self._parts.home, job_name=taken.job.name, run_id=taken.id, text=text)
+        except HermesCronError as lost:
+            return replace(outcome, state=RunState.FAILED, reason="output_not_written", error=lost.message)
+        return replace(outcome, output_path=path)
+
+
+def failed(error: HermesCronError) -> Outcome:
+    """The outcome of a run that a fault ended before or outside its loop."""
+    reason = error.reason if isinstance(error, ModelError) else _snake(error.code)
+    said = error.message if error.hint is None else f"{error.message} ({error.hint})"
+    return Outcome(state=RunState.FAILED, reason=reason, error=said)
+
+
+def _snake(code: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in code).lstrip("_")
+
+
+def _outcome(result: LoopResult) -> Outcome:
+    return Outcome(
+        state=result.stop.state,
+        reason=result.reason,
+        text=result.text,
+        error=result.error,
+        iterations=result.iterations,
+        tool_calls=result.tool_calls,
+        tool_errors=result.tool_errors,
+        model=result.model,
+        tokens_input=result.usage.input,
+        tokens_output=result.usage.output,
+        tokens_cached=result.usage.cached,
+        result=result.state_json,
+    )
+
+
+def report_text(taken: TakenRun, outcome: Outcome) -> str:
+    """What ``outputs/`` keeps: the report, or what failed and what was known so far."""
+    if outcome.state is RunState.OK:
+        return outcome.text
+    due = "by hand" if taken.scheduled_at is None else f"due {taken.scheduled_at.isoformat()}"
+    lines: Sequence[str] = [
+        f"# {taken.job.name}: {outcome.state.value}" + (f" ({outcome.reason})" if outcome.reason else ""),
+        f"Run {taken.id}, {due}.",
+        *([outcome.error] if outcome.error and outcome.error not in outcome.text else []),
+        *(["", outcome.text] if outcome.text else []),
+    ]
+    return "\n".join(lines)
+
+
+def prompt_job(prompt: str, *, timezone: str, databases: Sequence[str], arguments: Mapping[str, Scalar]) -> Job:
+    """The job behind ``run --prompt``: it has no file and no schedule."""
+    return Job(name="prompt", timezone=timezone, prompt=prompt, databases=tuple(databases), vars=dict(arguments))

@@ -1,0 +1,278 @@
+"""Which implementation stands at each port? The one place that picks; everything is made when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hermes_cron.domain.job import Keep, Limits
+from hermes_cron.home import Home
+from hermes_cron.ports import Clock, Emit, Model
+from hermes_cron.settings import Settings
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hermes_cron.databases.registry import DatabaseRegistry
+    from hermes_cron.domain.job import Job
+    from hermes_cron.domain.run import Outcome, TakenRun
+    from hermes_cron.domain.transcript import Header
+    from hermes_cron.experience.skills import SkillLibrary
+    from hermes_cron.jobs.files import JobFiles
+    from hermes_cron.jobs.load import Known
+    from hermes_cron.ports import Journal
+    from hermes_cron.runner.prompt import LastRun
+    from hermes_cron.runner.route import Route
+    from hermes_cron.runner.runner import PlaybookProgram, Runner
+    from hermes_cron.store.engine import Store
+    from hermes_cron.store.jobs import Source, Synced, Understood
+    from hermes_cron.tools.registry import Registry
+    from hermes_cron.vault.vault import Vault
+
+Action = Callable[["TakenRun", object], "Outcome"]
+
+
+class App:
+    """One home's parts. Thread-safe once a part was made; ``close`` ends what was opened.
+
+    ``actions`` are what jobs with ``action:`` run; ``language`` is the one reports are written in when a job's own
+    words do not say.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        settings: Settings,
+        clock: Clock,
+        *,
+        language: str = "en",
+        actions: Mapping[str, Action] | None = None,
+    ) -> None:
+        self.home = home
+        self.settings = settings
+        self.clock = clock
+        self.language = settings.language or language
+        self.actions = actions or {}
+
+    # --- files -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def jobs(self) -> JobFiles:
+        """The job files."""
+        from hermes_cron.jobs.files import JobFiles
+
+        return JobFiles(self.home)
+
+    @cached_property
+    def vault(self) -> Vault:
+        """The secrets."""
+        from hermes_cron.vault.vault import Vault
+
+        return Vault(self.home, self.clock)
+
+    def redact(self, text: str) -> str:
+        """The text without the vault's values. Looks at the vault as it is now."""
+        return self.vault.redactor().redact(text)
+
+    def skills(self) -> SkillLibrary:
+        """The home's skills, then the shipped ones; read from the disk anew."""
+        from hermes_cron.experience.skills import Root, SkillLibrary
+        from hermes_cron.shipped import folder
+
+        shipped = folder("skills")
+        roots = [Root(path=self.home.skills)]
+        if shipped is not None:
+            from pathlib import Path
+
+            roots.append(Root(path=Path(str(shipped)), bundled=True))
+        return SkillLibrary(roots)
+
+    @cached_property
+    def tools(self) -> Registry:
+        """The tools of the package and of the home."""
+        from hermes_cron.tools.registry import discover
+
+        return discover(self.home.tools)
+
+    # --- the outside -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def databases(self) -> DatabaseRegistry:
+        """The databases that config.toml names."""
+        from hermes_cron.databases.registry import DatabaseRegistry
+
+        return DatabaseRegistry(self.settings.databases, self.vault.resolve)
+
+    @cached_property
+    def model(self) -> Model:
+        """The language model. Raises ``ModelNotConfigured``."""
+        from hermes_cron.models.endpoint import endpoint_of
+        from hermes_cron.models.openai_compatible import OpenAICompatible
+        from hermes_cron.models.prices import Prices
+
+        endpoint = endpoint_of(self.settings.model, self.vault.resolve)
+        return OpenAICompatible(endpoint, clock=self.clock, price=Prices(self.settings.prices).cost)
+
+    # --- the store -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def store(self) -> Store:
+        """state.db, opened, made or upgraded."""
+        from hermes_cron.store.engine import Store
+
+        return Store(self.home.store)
+
+    def known(self, *, strict: bool) -> Known:
+        """What a job file may mention. ``strict`` for ``add``, ``edit`` and ``check``: names must exist."""
+        from hermes_cron.jobs.load import Known
+
+        limits, keep = self.settings.limits, self.settings.retention
+        names: dict[str, frozenset[str]] = {}
+        if strict:
+            names = {"skills": frozenset(self.skills().names()), "tools": self._tool_words()}
+        return Known(
+            databases=frozenset(self.settings.databases),
+            strict=strict,
+            limits=Limits(minutes=limits.minutes, iterations=limits.iterations),
+            keep=Keep(runs=keep.runs, days=keep.days),
+            **names,
+        )
+
+    def _tool_words(self) -> frozenset[str]:
+        from hermes_cron.tools.toolsets import toolsets
+
+        return frozenset(self.tools.tools) | frozenset(toolsets(self.tools.tools))
+
+    @cached_property
+    def source(self) -> Source:
+        """The job files as the store takes them in."""
+        from hermes_cron.store.jobs import Source
+
+        return Source(folder=self.jobs, parse=self._understand)
+
+    def _understand(self, data: bytes, file_name: str, now: datetime) -> Understood:
+        from hermes_cron.jobs.understand import understand
+        from hermes_cron.store.jobs import Understood
+
+        found = understand(data, file_name, now, host_zone=self.settings.timezone, known=self.known(strict=False))
+        return Understood(job=found.job, broken=found.broken, summary=found.summary)
+
+    @property
+    def catch_up_window(self) -> timedelta:
+        """How far back due instants are looked for."""
+        return timedelta(hours=self.settings.catch_up_hours)
+
+    def sync_jobs(self, *, actor: str) -> Synced:
+        """Bring the store up to the files, once."""
+        from hermes_cron.store.jobs import Source, sync
+
+        return sync(self.store, self.source, now=self.clock.now(), actor=actor, window=self.catch_up_window)
+
+    # --- running ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def runner(self) -> Runner:
+        """What executes owned runs."""
+        from hermes_cron.environments.local import run as run_command
+        from hermes_cron.runner.runner import Parts, Runner
+        from hermes_cron.settings import command_environment
+
+        model = self.settings.model
+        parameters = {} if model.temperature is None else {"temperature": model.temperature}
+        return Runner(
+            Parts(
+                home=self.home,
+                clock=self.clock,
+                databases=self.databases,
+                library=self.skills,
+                registry=lambda: self.tools,
+                model=lambda: self.model,
+                default_model=model.name,
+                parameters=parameters,
+                playbooks=_Playbooks(self.language),
+                open_journal=self._open_journal,
+                last_run=self._last_run,
+                run_command=run_command,
+                base_env=command_environment(),
+                redact=self.redact,
+                model_timeout_s=model.timeout_s,
+                actions=self.actions,
+            )
+        )
+
+    def _open_journal(self, taken: TakenRun, header: Header) -> Journal:
+        from hermes_cron.store.journal import SqlJournal
+
+        return SqlJournal.begin(self.store, self.clock, run_id=taken.id, fence=taken.fence, header=header)
+
+    def _last_run(self, taken: TakenRun) -> LastRun:
+        from hermes_cron.runner import outputs
+        from hermes_cron.runner.prompt import LastRun
+        from hermes_cron.store.last import last_ended
+
+        if taken.job_uid is None:
+            return LastRun()
+        with self.store.read() as conn:
+            last = last_ended(conn, taken.job_uid)
+        if last is None:
+            return LastRun()
+        return LastRun(
+            run_id=last["id"],
+            scheduled_at=last["scheduled_at"],
+            started_at=last["started_at"],
+            ended_at=last["ended_at"],
+            state=last["state"],
+            output=outputs.read(self.home, last["output_path"]),
+            result=last["result"],
+            result_at=last["result_at"],
+        )
+
+    def close(self) -> None:
+        """Ends what was opened."""
+        opened = self.__dict__
+        if "store" in opened:
+            self.store.close()
+
+
+class _Playbooks:
+    """Playbooks as the runner sees them; ``language`` for jobs whose own words do not say."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def program(self, route: Route, job: Job, *, now: datetime, last: LastRun) -> PlaybookProgram:
+        from hermes_cron.models.playbook.inputs import Inputs, header, last_of
+        from hermes_cron.models.playbook.load import load
+        from hermes_cron.runner.runner import PlaybookProgram
+
+        if route.playbook is None or route.skill is None:
+            raise ValueError("the route has no playbook")
+        inputs = Inputs(
+            skill=route.skill.name,
+            program=load(route.playbook),
+            language=_language_of(job) or self._language,
+            database=route.database,
+            engine=route.engine,
+            zone=job.timezone,
+            now=now,
+            last=last_of(last.result, last.result_at, skill=route.skill.name, database=route.database),
+        )
+        return PlaybookProgram(
+            data=header(inputs, job.playbook.params), model=inputs.model, tools=inputs.program.tools()
+        )
+
+    def model(self, emit: Emit) -> Model:
+        from hermes_cron.models.playbook.model import PlaybookModel
+
+        return PlaybookModel(emit)
+
+
+def _language_of(job: Job) -> str | None:
+    """The language of the prompt; None for a job without one."""
+    from hermes_cron.domain.phrase import language
+
+    return language(job.prompt) if job.prompt else None
+
+
