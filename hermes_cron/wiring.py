@@ -76,8 +76,13 @@ class App:
         """The text without the vault's values. Looks at the vault as it is now."""
         return self.vault.redactor().redact(text)
 
+    @cached_property
     def skills(self) -> SkillLibrary:
-        """The home's skills, then the shipped ones; read from the disk anew."""
+        """The home's skills, then the shipped ones, as they were when first asked for."""
+        return self.read_skills()
+
+    def read_skills(self) -> SkillLibrary:
+        """The same, read from the disk anew: a service sees what changed since its last run."""
         from hermes_cron.experience.skills import Root, SkillLibrary
         from hermes_cron.shipped import folder
 
@@ -124,7 +129,7 @@ class App:
 
         return Store(self.home.store)
 
-    def known(self, *, strict: bool) -> Known:
+    def known(self, *, strict: bool = True) -> Known:
         """What a job file may mention. ``strict`` for ``add``, ``edit`` and ``check``: names must exist."""
         from hermes_cron.jobs.load import Known
 
@@ -170,6 +175,23 @@ class App:
 
         return sync(self.store, self.source, now=self.clock.now(), actor=actor, window=self.catch_up_window)
 
+    def serving(self) -> bool:
+        """Whether a scheduler lives on this home."""
+        from hermes_cron.scheduler.owners import serving
+
+        return bool(serving(self.home))
+
+    def wake(self) -> None:
+        """Tell a living scheduler that the store changed; without one, nothing happens."""
+        self.home.run.mkdir(parents=True, exist_ok=True)
+        self.home.wake.touch()
+
+    def product(self, name: str, *, timeout_s: float) -> str | None:
+        """``PostgreSQL 15.18`` when the database answers within the time, else None."""
+        from hermes_cron.databases.registry import product
+
+        return product(self.databases, name, timeout_s=timeout_s)
+
     # --- running ---------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -186,7 +208,7 @@ class App:
                 home=self.home,
                 clock=self.clock,
                 databases=self.databases,
-                library=self.skills,
+                library=self.read_skills,
                 registry=lambda: self.tools,
                 model=lambda: self.model,
                 default_model=model.name,
