@@ -176,37 +176,89 @@ def _blanks(sql: str, dice: random.Random) -> str:
 
 
 def _comments(sql: str, dice: random.Random) -> str:
-    mark = dice.choice(["/**/", "/* x */", "--\n", "-- ; select 1\n", "/* /* nested */ */", "/*+ hint */", "/*!50000*/"])
+    mark = dice.choice(
+        ["/**/", "/* x */", "--\n", "-- ; select 1\n", "/* /* nested */ */", "/*+ hint */", "/*!50000*/"]
+    )
     return mark + sql if "'" in sql or dice.random() < 0.5 else f" {mark} ".join(sql.split(" "))
 
 
 def _stacked(sql: str, dice: random.Random) -> str:
     return dice.choice(
-        ["SELECT 1; {}", "SELECT 1;{}", "{};SELECT 1", "COMMIT; {}", "ROLLBACK;{}", "END; {}; BEGIN", ";{}", "SELECT 1\n;\n{}",
-         "SELECT ';'; {}", "SELECT 1 -- x\n; {}", "SELECT $$a$$; {}", "SELECT 'a\\'; {} --'", "SELECT E'a\\\\'; {}",
-         "SELECT 1;;;{}", "(SELECT 1); {}", "SHOW work_mem; {}", "EXPLAIN SELECT 1; {}", "PRAGMA page_count; {}",
-         "VALUES (1); {}", "SET TRANSACTION READ WRITE; {}", "BEGIN; {}; COMMIT"]
-    ).replace("{}", sql)  # fmt: skip
+        [
+            "SELECT 1; {}",
+            "SELECT 1;{}",
+            "{};SELECT 1",
+            "COMMIT; {}",
+            "ROLLBACK;{}",
+            "END; {}; BEGIN",
+            ";{}",
+            "SELECT 1\n;\n{}",
+            "SELECT ';'; {}",
+            "SELECT 1 -- x\n; {}",
+            "SELECT $$a$$; {}",
+            "SELECT 'a\\'; {} --'",
+            "SELECT E'a\\\\'; {}",
+            "SELECT 1;;;{}",
+            "(SELECT 1); {}",
+            "SHOW work_mem; {}",
+            "EXPLAIN SELECT 1; {}",
+            "PRAGMA page_count; {}",
+            "VALUES (1); {}",
+            "SET TRANSACTION READ WRITE; {}",
+            "BEGIN; {}; COMMIT",
+        ]
+    ).replace("{}", sql)
 
 
 def _wrapped(sql: str, dice: random.Random) -> str:
     return dice.choice(
-        ["WITH a AS ({}) SELECT * FROM a", "WITH a AS MATERIALIZED ({}) TABLE a", "WITH a AS (SELECT 1) {}",
-         "SELECT * FROM ({}) x", "SELECT ({})", "SELECT EXISTS ({})", "({})", "(({}))", "SELECT 1 UNION ALL ({})",
-         "SELECT 1 WHERE 1 IN ({})", "VALUES (({}))", "SELECT ARRAY({})", "SELECT CASE WHEN true THEN ({}) END",
-         "WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL {}) SELECT * FROM a", "SELECT * FROM items, LATERAL ({}) x",
-         "WITH a AS (WITH b AS ({}) SELECT * FROM b) SELECT * FROM a", "SELECT coalesce(({}), 1)",
-         "SELECT 1 LIMIT ({})", "SELECT 1 ORDER BY ({})", "SELECT * FROM items WHERE id = ({})"]
-    ).replace("{}", sql.rstrip(";"))  # fmt: skip
+        [
+            "WITH a AS ({}) SELECT * FROM a",
+            "WITH a AS MATERIALIZED ({}) TABLE a",
+            "WITH a AS (SELECT 1) {}",
+            "SELECT * FROM ({}) x",
+            "SELECT ({})",
+            "SELECT EXISTS ({})",
+            "({})",
+            "(({}))",
+            "SELECT 1 UNION ALL ({})",
+            "SELECT 1 WHERE 1 IN ({})",
+            "VALUES (({}))",
+            "SELECT ARRAY({})",
+            "SELECT CASE WHEN true THEN ({}) END",
+            "WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL {}) SELECT * FROM a",
+            "SELECT * FROM items, LATERAL ({}) x",
+            "WITH a AS (WITH b AS ({}) SELECT * FROM b) SELECT * FROM a",
+            "SELECT coalesce(({}), 1)",
+            "SELECT 1 LIMIT ({})",
+            "SELECT 1 ORDER BY ({})",
+            "SELECT * FROM items WHERE id = ({})",
+        ]
+    ).replace("{}", sql.rstrip(";"))
 
 
 def _explained(sql: str, dice: random.Random) -> str:
     head = dice.choice(
-        ["EXPLAIN ANALYZE ", "EXPLAIN (ANALYZE) ", "explain (analyze on, verbose) ", "EXPLAIN(ANALYZE true)", "EXPLAIN ",
-         "EXPLAIN VERBOSE ", "EXPLAIN (VERBOSE, ANALYZE 1) ", "EXPLAIN /**/ ANALYZE ", "EXPLAIN ANALYSE ",
-         "EXPLAIN (ANALYZE false, ANALYZE) ", "EXPLAIN QUERY PLAN ", "PREPARE p AS ", "DECLARE c CURSOR FOR ",
-         "CREATE TABLE made AS ", "COPY (SELECT 1) TO STDOUT; ", "EXECUTE ", "EXPLAIN (FORMAT JSON, ANALYZE) "]
-    )  # fmt: skip
+        [
+            "EXPLAIN ANALYZE ",
+            "EXPLAIN (ANALYZE) ",
+            "explain (analyze on, verbose) ",
+            "EXPLAIN(ANALYZE true)",
+            "EXPLAIN ",
+            "EXPLAIN VERBOSE ",
+            "EXPLAIN (VERBOSE, ANALYZE 1) ",
+            "EXPLAIN /**/ ANALYZE ",
+            "EXPLAIN ANALYSE ",
+            "EXPLAIN (ANALYZE false, ANALYZE) ",
+            "EXPLAIN QUERY PLAN ",
+            "PREPARE p AS ",
+            "DECLARE c CURSOR FOR ",
+            "CREATE TABLE made AS ",
+            "COPY (SELECT 1) TO STDOUT; ",
+            "EXECUTE ",
+            "EXPLAIN (FORMAT JSON, ANALYZE) ",
+        ]
+    )
     return head + sql
 
 
@@ -215,7 +267,18 @@ def _quoted(sql: str, dice: random.Random) -> str:
         return dice.choice(["\ufeff", "\u00a0", "\u200b", "\x00", "\u3000"]) + sql
     head, _, rest = sql.partition("(")
     words = head.split(" ")
-    return " ".join(words[:-1] + [dice.choice(['"{}"', "pg_catalog.{}", 'pg_catalog."{}"', "public.{}", "U&\"{}\"", "`{}`", "[{}]"]).replace("{}", words[-1])]) + "(" + rest
+    return (
+        " ".join(
+            [
+                *words[:-1],
+                dice.choice(
+                    ['"{}"', "pg_catalog.{}", 'pg_catalog."{}"', "public.{}", 'U&"{}"', "`{}`", "[{}]"]
+                ).replace("{}", words[-1]),
+            ]
+        )
+        + "("
+        + rest
+    )
 
 
 def _encoded(sql: str, dice: random.Random) -> str:
@@ -225,13 +288,37 @@ def _encoded(sql: str, dice: random.Random) -> str:
 
 
 def _limited(sql: str, dice: random.Random) -> str:
-    return sql + dice.choice([" -- limit 1", " /* limit 1 */", ";", " ; ", ";--", " LIMIT 1", "\\g", "\n;\n", " FOR UPDATE",
-                              " RETURNING *", "; COMMIT", " INTO made", " \\gset", " UNION SELECT 1"])  # fmt: skip
+    return sql + dice.choice(
+        [
+            " -- limit 1",
+            " /* limit 1 */",
+            ";",
+            " ; ",
+            ";--",
+            " LIMIT 1",
+            "\\g",
+            "\n;\n",
+            " FOR UPDATE",
+            " RETURNING *",
+            "; COMMIT",
+            " INTO made",
+            " \\gset",
+            " UNION SELECT 1",
+        ]
+    )
 
 
 _MUTATIONS: tuple[Callable[[str, random.Random], str], ...] = (
-    _case, _blanks, _comments, _stacked, _wrapped, _explained, _quoted, _encoded, _limited,
-)  # fmt: skip
+    _case,
+    _blanks,
+    _comments,
+    _stacked,
+    _wrapped,
+    _explained,
+    _quoted,
+    _encoded,
+    _limited,
+)
 
 
 def mutated(writes: list[str], count: int, *, seed: int) -> Iterator[str]:

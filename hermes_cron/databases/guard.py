@@ -17,6 +17,7 @@ from hermes_cron.databases.functions import (
     ATTRIBUTE_PREFIXES,
     COMPOSITE_FIELDS,
     SECRET_TABLES,
+    SQLITE_PRAGMAS_WITH_ARGUMENT,
     names,
 )
 from hermes_cron.errors import SqlNotReadOnly
@@ -248,11 +249,13 @@ def _check_node(node: exp.Expr, dialect: DialectName) -> None:
         raise refusal("two texts side by side are not one text here; write ||, or AS before a name")
     elif isinstance(node, exp.PropertyEQ) and not isinstance(node.parent, exp.Anonymous):
         raise refusal("an assignment (:= or SELECT @a = ...) changes the session")
-    elif isinstance(node, exp.Literal | exp.Operator | exp.Column | exp.Alias):
+    elif isinstance(node, exp.Literal | exp.Operator | exp.Alias):
         if dialect == "postgres":
             _check_postgres_node(node)
     elif isinstance(node, exp.Anonymous | exp.Dot | exp.Table):
         _check_call_or_table(node, dialect)
+    if isinstance(node, exp.Column):
+        _check_column(node, dialect)
 
 
 def _check_call_or_table(node: exp.Expr, dialect: DialectName) -> None:
@@ -274,9 +277,6 @@ def _check_postgres_node(node: exp.Expr) -> None:
     elif isinstance(node, exp.Alias):
         if isinstance(node.this, exp.Literal) and re.match(r"_\d", node.alias):
             raise refusal("1_000 is a number since PostgreSQL 16 only; write 1000")
-    elif isinstance(node, exp.Column):
-        if node.table:
-            _check_attribute(node.name)
     elif isinstance(node, exp.Operator) and not str(node.args.get("operator") or "").lower().startswith("pg_catalog."):
         raise refusal("OPERATOR(...) may name an operator somebody defined; write the operator itself")
 
@@ -293,7 +293,14 @@ def _check_function(node: exp.Anonymous, dialect: DialectName) -> None:
     quoted = isinstance(name, exp.Identifier) and bool(name.args.get("quoted"))
     spelled = node.name
     known = spelled if quoted and dialect == "postgres" else spelled.lower()
-    if known not in ALLOWED[dialect]:
+    if (
+        dialect == "sqlite"
+        and known.startswith("pragma_")
+        and node.expressions
+        and (known.removeprefix("pragma_") not in SQLITE_PRAGMAS_WITH_ARGUMENT)
+    ):
+        raise refusal(f"{spelled}(...) with an argument sets a value")
+    if known not in ALLOWED[dialect] or not spelled.isascii():
         raise refusal(
             f"function {spelled}() is not on the read list",
             hint="functions that wait, lock, write, read files, run SQL text or are user-defined are never called; "
@@ -323,6 +330,15 @@ def _check_dot(node: exp.Dot, dialect: DialectName) -> None:
         raise refusal(
             f"{node.sql(dialect=dialect)[:80]} calls a function by its schema or on a value; it may be anybody's code"
         )
+
+
+def _check_column(node: exp.Column, dialect: DialectName) -> None:
+    from sqlglot import exp
+
+    if not all(isinstance(part, exp.Identifier | exp.Star) for part in node.parts):
+        raise refusal(f"{node.sql(dialect=dialect)[:80]} is neither a column nor a field")
+    if node.table and dialect == "postgres":
+        _check_attribute(node.name)
 
 
 def _check_attribute(name: str) -> None:

@@ -139,7 +139,7 @@ def _open(path: Path, name: str) -> sqlite3.Connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         connection.execute("pragma query_only = on")
         connection.execute("pragma trusted_schema = off")
-        connection.execute("select count(*) from sqlite_master").fetchone()
+        _build_virtual_tables(connection)
         _connect_virtual_tables(connection)
     except sqlite3.Error as error:
         connection.close()
@@ -155,6 +155,14 @@ def _connect_virtual_tables(connection: sqlite3.Connection) -> None:
     for table in (*(f"pragma_{name}" for name in sorted(SQLITE_PRAGMAS)), "json_each", "json_tree", "dbstat"):
         with suppress(sqlite3.OperationalError):  # this library was built without it
             connection.execute(f"explain select 1 from {table}").close()  # noqa: S608  names from our own list
+
+
+def _build_virtual_tables(connection: sqlite3.Connection) -> None:
+    """Let SQLite declare full-text and other virtual tables now: the authorizer would refuse the declaration later."""
+    named = connection.execute("select name from sqlite_master where sql like 'create virtual table%'").fetchall()
+    for (name,) in named:
+        with suppress(sqlite3.OperationalError):  # a module that is not in this SQLite: the table can not be read
+            connection.execute('select 1 from "{}" limit 0'.format(name.replace('"', '""')))  # noqa: S608
 
 
 def _authorize(action: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:

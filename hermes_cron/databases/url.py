@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
@@ -26,13 +27,13 @@ def parse_url(text: str) -> tuple[Engine, str]:
     Raises SecretInPlainSight for a password anywhere in it, Usage for what is not understood. Neither repeats it.
     """
     text = text.strip()
+    _refuse_password(text)
     if "://" not in text:
         return _plain_path(text)
     scheme = text.partition("://")[0].lower().partition("+")[0]
     if scheme in ("postgresql", "postgres"):
         return "postgresql", _postgres(text)
     if scheme == "sqlite":
-        _refuse_password(text)
         if not sqlite_path(text).name:
             raise Usage("a SQLite URL names a file", hint=f"forms: {_FORMS}")
         return "sqlite", text
@@ -70,7 +71,6 @@ def _plain_path(text: str) -> tuple[Engine, str]:
 
 
 def _postgres(text: str) -> str:
-    _refuse_password(text)
     parts = urlsplit(text)
     try:
         _ = parts.port
@@ -82,9 +82,10 @@ def _postgres(text: str) -> str:
 
 
 def _refuse_password(text: str) -> None:
-    rest = text.partition("://")[2]
+    rest = text.partition("://")[2] if "://" in text else text
     # by hand: urlsplit gives up on "#" and "/" inside a password, and then it would slip through
     user_part = rest.rpartition("@")[0] if "@" in rest.partition("?")[0] else ""
     parameters = {key.lower() for key, _ in parse_qsl(rest.partition("?")[2], keep_blank_values=True)}
-    if ":" in user_part or parameters & _SECRET_PARAMETERS:
+    as_words = re.search(r"\b(password|passwd|pwd)\s*=", text, re.IGNORECASE)  # libpq's key=value form
+    if ":" in user_part or as_words or parameters & _SECRET_PARAMETERS:
         raise SecretInPlainSight("there is a password in the URL", hint=HOW_TO_GIVE_IT)

@@ -7,7 +7,6 @@ the session alone is judged for a reader.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -46,12 +45,12 @@ select (select count(*) from pg_replication_slots), (select count(*) from pg_loc
 
 
 @pytest.fixture
-def attacked(server: PostgresServer, tmp_path: Path) -> Iterator[Path]:
+def attacked(server: PostgresServer, tmp_path: Path) -> Path:
     """A database with something to lose and a folder that the server may write to."""
     with psycopg.connect(fresh_database(server, "attacked"), autocommit=True) as owner:
         owner.execute(SCHEMA.encode())
     tmp_path.chmod(0o777)
-    yield tmp_path
+    return tmp_path
 
 
 def _state(server: PostgresServer) -> tuple[object, ...]:
