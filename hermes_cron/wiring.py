@@ -136,7 +136,7 @@ class App:
         limits, keep = self.settings.limits, self.settings.retention
         names: dict[str, frozenset[str]] = {}
         if strict:
-            names = {"skills": frozenset(self.skills().names()), "tools": self._tool_words()}
+            names = {"skills": frozenset(self.skills.names()), "tools": self._tool_words()}
         return Known(
             databases=frozenset(self.settings.databases),
             strict=strict,
@@ -171,7 +171,7 @@ class App:
 
     def sync_jobs(self, *, actor: str) -> Synced:
         """Bring the store up to the files, once."""
-        from hermes_cron.store.jobs import Source, sync
+        from hermes_cron.store.jobs import sync
 
         return sync(self.store, self.source, now=self.clock.now(), actor=actor, window=self.catch_up_window)
 
@@ -191,6 +191,14 @@ class App:
         from hermes_cron.databases.registry import product
 
         return product(self.databases, name, timeout_s=timeout_s)
+
+    def route(self, job: Job) -> Route:
+        """Who would drive a run of this job. Raises ``ModelNotConfigured`` as the run would fail."""
+        from hermes_cron.runner.route import route
+
+        known = self.settings.databases
+        engines = {name: known[name].engine for name in job.databases if name in known}
+        return route(job, library=self.skills, engines=engines, model=self.settings.model.name)
 
     # --- running ---------------------------------------------------------------------------------------------------
 

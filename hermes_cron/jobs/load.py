@@ -145,7 +145,7 @@ class _Reading:
         name, line = self._given.get("timezone", (host_zone, None))
         zone = zone_of(name)
         if zone is None:
-            self._fault("timezone", f'timezone: no zone "{name}"{_near_zone(name)}', line)
+            self._fault("timezone", f'timezone: no zone "{name}"{near_zone(name)}', line)
         return (name, zone) if zone else ("UTC", ZoneInfo("UTC"))
 
     def _trigger(self, now: datetime, zone: ZoneInfo) -> Trigger | None:
@@ -300,7 +300,7 @@ def _first_line(text: str) -> str:
     return line if len(line) <= keys.DESCRIPTION_MAX else line[: keys.DESCRIPTION_MAX - 1] + "…"
 
 
-def _near_zone(name: str) -> str:
+def near_zone(name: str) -> str:
     from zoneinfo import available_timezones
 
     zones = available_timezones()

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from hermes_cron.domain.job import Job
 from hermes_cron.errors import JobFileError
 from hermes_cron.jobs.files import name_of
 from hermes_cron.jobs.load import Known, parse_job
+
+if TYPE_CHECKING:
+    from hermes_cron.domain.trigger import Trigger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +39,7 @@ def understand(data: bytes, file_name: str, now: datetime, *, host_zone: str, kn
 
 def summary(job: Job) -> str:
     """What `list` prints of the job itself, in both languages: made once a change, so that listing parses nothing."""
-    from hermes_cron.domain.words import short
-
-    when = {language: short(job.trigger, language) if job.trigger else "-" for language in ("en", "zh")}
+    when = {} if job.trigger is None else _when(job.trigger, ZoneInfo(job.timezone))
     return json.dumps(
         {
             "when": when,
@@ -49,3 +52,10 @@ def summary(job: Job) -> str:
         ensure_ascii=False,
         sort_keys=True,
     )
+
+
+def _when(trigger: Trigger, zone: ZoneInfo) -> dict[str, str]:
+    """Short words; the Chinese ones are short by themselves, but for the beginning of an interval."""
+    from hermes_cron.domain.words import short, words
+
+    return {"en": short(trigger, zone), "zh": words(trigger, lang="zh", zone=zone).partition("，从")[0]}

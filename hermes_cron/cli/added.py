@@ -1,0 +1,200 @@
+"""What will a job that was just added do: when, what, with what, and where does the result go?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from hermes_cron.cli import output, when
+from hermes_cron.cli.context import Cli
+
+if TYPE_CHECKING:
+    from hermes_cron.domain.job import Job
+
+_PROBE_S = 1.0
+"""How long a database may take to say its version before its line goes without."""
+
+_TEXTS = {
+    "en": {
+        "added": "Added {name}",
+        "would": "Would add {name}",
+        "when": "when", "next": "next", "task": "task", "script": "script", "database": "database",
+        "runs_by": "runs by", "cost": "cost", "result": "result", "file": "file",
+        "zone": "{words}, {zone}",
+        "workdays": "{words}, {zone} (Monday to Friday; holidays are not considered)",
+        "join": ", ",
+        "paused": "nothing until it is resumed (hermes-cron resume {name})",
+        "over": "never: no instant is left",
+        "read_only": "{name} ({product}, account can only read)",
+        "no_database": "no database is set up yet: hermes-cron db add {name}",
+        "by_playbook": "playbook {skill}; no model, no tokens",
+        "by_script": "script; no model, no tokens",
+        "by_model_skill": "{model} with skill {skill}; falls back to nothing",
+        "by_model": "{model}; falls back to nothing",
+        "by_nothing": "nothing yet: no model is set and no playbook fits (hermes-cron model set NAME)",
+        "cost_unknown": "unknown until the first run",
+        "to_nobody": "{folder}/ only; it is sent to nobody",
+        "serving": "The scheduler is running. Try it now: hermes-cron run {name}",
+        "not_serving": "No scheduler is running: nothing starts by itself yet.",
+        "try": "try it now", "for_good": "for good",
+        "dry": "Nothing was written.",
+    },
+    "zh": {
+        "added": "已添加 {name}",
+        "would": "将添加 {name}",
+        "when": "时间", "next": "接下来", "task": "任务", "script": "脚本", "database": "数据库",
+        "runs_by": "执行", "cost": "费用", "result": "结果", "file": "文件",
+        "zone": "{words}（{zone}）",
+        "workdays": "{words}（{zone}；周一至周五，未计节假日）",
+        "join": "，",
+        "paused": "恢复前不会运行（hermes-cron resume {name}）",
+        "over": "不会再运行：没有剩余的时刻",
+        "read_only": "{name}（{product}，只读账号）",
+        "no_database": "尚未配置数据库：hermes-cron db add {name}",
+        "by_playbook": "playbook {skill}；不用模型，不花 token",
+        "by_script": "脚本；不用模型，不花 token",
+        "by_model_skill": "{model}，技能 {skill}；没有备用模型",
+        "by_model": "{model}；没有备用模型",
+        "by_nothing": "暂无：没有设置模型，也没有适用的 playbook（hermes-cron model set 模型名）",
+        "cost_unknown": "首次运行前未知",
+        "to_nobody": "只存到 {folder}/，不发送给任何人",
+        "serving": "调度器正在运行。现在试一次：hermes-cron run {name}",
+        "not_serving": "调度器没有运行：任务还不会自己启动。",
+        "try": "现在试一次", "for_good": "长期运行",
+        "dry": "没有写入任何内容。",
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsBy:
+    """Who does the work: ``kind`` is script, playbook, model or nothing."""
+
+    kind: str
+    skill: str | None = None
+    model: str | None = None
+
+
+def show(state: Cli, job: Job, *, missing: tuple[str, ...], dry_run: bool, phrase: str) -> None:
+    """The echo of ``add``, in the language of the phrase unless one was asked for."""
+    from hermes_cron.domain.phrase import language
+
+    lang = state.lang_option or state.settings.language or language(phrase + (job.prompt or ""))
+    now = state.clock.now()
+    ahead = upcoming(job, now, 3)
+    by = runs_by(state, job)
+    products = {name: state.app.product(name, timeout_s=_PROBE_S) for name in job.databases}
+    if state.json:
+        state.emit_json(_json(state, job, ahead, by, products, missing, dry_run=dry_run))
+        return
+    texts = _TEXTS[lang]
+    state.out(texts["would" if dry_run else "added"].format(name=job.name))
+    pairs = [
+        (texts["when"], said_when(job, lang, phrase)),
+        (texts["next"], _next_line(job, ahead, lang)),
+        (texts["script" if job.script else "task"], output.one_line(job.script or job.prompt or "")),
+        *((texts["database"], _database(texts, name, products[name])) for name in job.databases),
+        *((texts["database"], texts["no_database"].format(name=name)) for name in missing),
+        (texts["runs_by"], texts[f"by_{by.kind}"].format(skill=by.skill, model=by.model)),
+        *(((texts["cost"], texts["cost_unknown"]),) if by.kind.startswith("model") else ()),
+        (texts["result"], texts["to_nobody"].format(folder=_home_path(state.home.outputs / job.name))),
+        (texts["file"], _home_path(state.home.jobs / f"{job.name}.md")),
+    ]
+    state.out(output.facts(pairs))
+    state.out()
+    if dry_run:
+        state.out(texts["dry"])
+    elif state.app.serving():
+        state.out(texts["serving"].format(name=job.name))
+    else:
+        state.out(texts["not_serving"])
+        hints = ((texts["try"], f"hermes-cron run {job.name}"), (texts["for_good"], "hermes-cron serve"))
+        state.out(output.facts(hints))
+
+
+def upcoming(job: Job, now: datetime, count: int) -> list[datetime]:
+    """The next instants at which the job is due, within its life span."""
+    from hermes_cron.domain.trigger import instants
+
+    if job.trigger is None:
+        return []
+    after = now if job.start is None else max(now, job.start - timedelta(microseconds=1))
+    end = job.until or now.replace(year=min(now.year + 60, 9999), month=1, day=1)
+    return list(islice(instants(job.trigger, ZoneInfo(job.timezone), after, end), min(count, job.max_runs or count)))
+
+
+def said_when(job: Job, lang: str, phrase: str = "") -> str:
+    """The schedule in words, its zone, and what "workday" does not know."""
+    from hermes_cron.domain.words import words
+
+    said = "-"
+    if job.trigger is not None:
+        said = words(job.trigger, lang="zh" if lang == "zh" else "en", zone=ZoneInfo(job.timezone))
+    typed = f"{phrase} {' '.join(job.schedule)}".lower()
+    workdays = any(word in typed for word in ("workday", "working day", "business day", "工作日"))
+    return _TEXTS[lang]["workdays" if workdays else "zone"].format(words=said, zone=job.timezone)
+
+
+def runs_by(state: Cli, job: Job) -> RunsBy:
+    """What a run will be driven by, decided as the runner decides it; no model is called."""
+    from hermes_cron.errors import ModelNotConfigured
+
+    if job.script is not None:
+        return RunsBy(kind="script")
+    try:
+        route = state.app.route(job)
+    except ModelNotConfigured:
+        return RunsBy(kind="nothing")
+    skill = route.skill.name if route.skill else None
+    if route.model is None:
+        return RunsBy(kind="playbook", skill=skill)
+    return RunsBy(kind="model_skill" if skill else "model", skill=skill, model=route.model)
+
+
+def _next_line(job: Job, ahead: list[datetime], lang: str) -> str:
+    texts = _TEXTS[lang]
+    if job.paused:
+        return texts["paused"].format(name=job.name)
+    zone = ZoneInfo(job.timezone)
+    return texts["join"].join(when.whole(instant, zone, lang) for instant in ahead) or texts["over"]
+
+
+def _database(texts: dict[str, str], name: str, product: str | None) -> str:
+    return texts["read_only"].format(name=name, product=product) if product else name
+
+
+def _home_path(path: Path) -> str:
+    """With ``~`` for the user's own folder."""
+    try:
+        return f"~/{path.relative_to(Path.home())}"
+    except ValueError:
+        return str(path)
+
+
+def _json(
+    state: Cli, job: Job, ahead: list[datetime], by: RunsBy, products: dict[str, str | None],
+    missing: tuple[str, ...], *, dry_run: bool,
+) -> dict[str, object]:  # fmt: skip
+    zone = ZoneInfo(job.timezone)
+    return {
+        "name": job.name,
+        "added": not dry_run,
+        "schedule": list(job.schedule),
+        "when": said_when(job, "en"),
+        "timezone": job.timezone,
+        "next": [instant.astimezone(zone).isoformat() for instant in ahead],
+        "prompt": job.prompt,
+        "script": job.script,
+        "paused": job.paused,
+        "databases": [{"name": name, "product": products[name]} for name in job.databases],
+        "databases_missing": list(missing),
+        "runs_by": {"kind": by.kind.partition("_")[0], "skill": by.skill, "model": by.model},
+        "deliver": [],
+        "outputs": str(state.home.outputs / job.name),
+        "file": str(state.home.jobs / f"{job.name}.md"),
+        "serving": bool(state.app.serving()),
+    }
