@@ -98,10 +98,9 @@ def _calls(written: Sequence[Any]) -> tuple[ToolCall, ...]:
         if not isinstance(call_id, str) or not call_id or call_id in taken:
             call_id = f"call_{secrets.token_hex(8)}"
         taken.add(call_id)
-        named = isinstance(name, str) and name.strip()
-        calls.append(
-            ToolCall(id=call_id, name=name if named else _UNNAMED, arguments=_arguments(function.get("arguments")))
-        )
+        if not isinstance(name, str) or not name.strip():
+            name = _UNNAMED
+        calls.append(ToolCall(id=call_id, name=name, arguments=_arguments(function.get("arguments"))))
     return tuple(calls)
 
 

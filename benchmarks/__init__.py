@@ -1,0 +1,1 @@
+"""How fast is it? One module a question; ``python -m benchmarks.NAME`` prints one, ``make bench`` all."""
