@@ -82,6 +82,11 @@ def last_of(result: str | None, at: datetime | None, *, skill: str, database: st
     return Last(at=at, result=said) if fits else None
 
 
+def zone_of(name: str) -> ZoneInfo:
+    """Raises ``ZoneInfoNotFoundError`` for a name that is none."""
+    return ZoneInfo(name)
+
+
 def local(instant: datetime, zone: str) -> datetime:
     """The instant on the wall clock of ``zone``."""
     return instant.astimezone(ZoneInfo(zone))

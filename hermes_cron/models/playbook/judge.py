@@ -166,6 +166,6 @@ def _fine(step: Step, answer: Answer, names: Mapping[str, Any], language: str) -
         return plain
     row = answer.rows[0] if len(answer.rows) == 1 else {}
     try:
-        return expressions().line(step.fine.in_(language), {**names, **row})
+        return expressions().line(step.fine.in_(language), {**names, **row, "rows": list(answer.rows)})
     except ExpressionFailed:
         return plain

@@ -112,3 +112,12 @@ class Program:
     steps: tuple[Step, ...]
     report: str
     data: Mapping[str, Any]
+
+    def tools(self) -> tuple[str, ...]:
+        """The tools that its steps and facts call, by name: a run needs these and no other."""
+        known = {Source.SQL: "sql_query", Source.SHELL: "terminal", Source.HTTP: "http_get"}
+        names = {known.get(step.source, step.body) for step in self.steps}
+        names |= {known[fact.source] for fact in self.facts}
+        if self.needs.commands or any(step.needs.commands for step in self.steps):
+            names.add("terminal")
+        return tuple(sorted(names))

@@ -12,7 +12,6 @@ from hermes_cron.models.playbook.program import Parse, Source
 
 Row = dict[str, Any]
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-_STATUS = re.compile(r"^exit[ _]code:?\s*(-?\d+)\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,47 +24,54 @@ class Answer:
 
 
 def read(text: str, source: Source, parse: Parse | None = None) -> Answer:
-    """The text of a ``role: tool`` message."""
-    if source is Source.SQL:
-        return _table(text)
-    output, error = _output(text)
-    if error is not None:
-        return Answer(error=error)
-    try:
-        return Answer(rows=tuple(rows_of(output, parse or Parse())))
-    except ValueError as problem:
-        return Answer(error=str(problem))
-
-
-def _table(text: str) -> Answer:
+    """The text of a ``role: tool`` message: what hermes_cron.tools answers, errors as ``{"error": {...}}``."""
     said = _json(text)
-    if not isinstance(said, dict) or "columns" not in said or "rows" not in said:
-        return Answer(error=reason(text))
+    if isinstance(said, dict) and "error" in said and not ({"output", "rows"} & said.keys()):
+        return Answer(error=reason(said))
+    if source is Source.SQL or (isinstance(said, dict) and {"columns", "rows"} <= said.keys()):
+        return _table(said, text)
+    if not isinstance(said, dict) or "output" not in said:
+        return _parsed(text, parse or Parse())
+    if said.get("exit_code", 0) != 0:
+        return Answer(error=_ended(said))
+    answer = _parsed(str(said["output"]), parse or Parse())
+    return Answer(rows=answer.rows, cut="note" in said, error=answer.error)
+
+
+def _table(said: Any, text: str) -> Answer:
+    if not isinstance(said, dict) or not {"columns", "rows"} <= said.keys():
+        return Answer(error=_first_line(text) or "no answer")
     columns = [str(name) for name in said["columns"]]
     rows = tuple(dict(zip(columns, row, strict=True)) for row in said["rows"])
     return Answer(rows=rows, cut=bool(said.get("truncated")))
 
 
-def _output(text: str) -> tuple[str, str | None]:
-    """Output and error of a shell or HTTP answer."""
-    said = _json(text)
-    if isinstance(said, dict) and "output" in said:
-        output, code = str(said["output"]), said.get("exit_code", 0)
-        return output, None if code == 0 else reason(output, code=code)
-    return text, None
+def _parsed(output: str, parse: Parse) -> Answer:
+    try:
+        return Answer(rows=tuple(rows_of(output, parse)))
+    except ValueError as problem:
+        return Answer(error=str(problem))
 
 
-def reason(text: str, *, code: object = None) -> str:
-    """One line of a failed call: its last words, without "error:"."""
-    said = _json(text)
-    if isinstance(said, dict):
-        error = said.get("error", said)
-        text = str(error.get("message", text)) if isinstance(error, dict) else str(error)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    line = re.sub(r"^(error|Error):\s*", "", lines[0]) if lines else ""
-    if code is None:
-        return line or "no answer"
-    return f"exit {code}" + (f", {lines[-1]}" if lines else "")
+def reason(said: dict[str, Any]) -> str:
+    """One line of ``{"error": ...}``."""
+    error = said["error"]
+    text = str(error.get("message", error)) if isinstance(error, dict) else str(error)
+    return _first_line(text) or "no answer"
+
+
+def _ended(said: dict[str, Any]) -> str:
+    """``exit 1: the last line it wrote``; its own note says more when we ended it."""
+    lines = [
+        line.strip() for key in ("output", "stderr") for line in str(said.get(key, "")).splitlines() if line.strip()
+    ]
+    note = said.get("note")
+    why = str(note) if note and "limit" in str(note) else (lines[-1] if lines else "")
+    return f"exit {said['exit_code']}" + (f": {why}" if why else "")
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def rows_of(output: str, parse: Parse) -> Sequence[Row]:

@@ -240,7 +240,8 @@ class _Page:
     def _stored(self, finding: Finding) -> dict[str, Any]:
         return {
             "key": finding.key, "step": finding.step, "severity": finding.severity.value,
-            "number": self._numbers.get(finding.key), "value": finding.value, "label": label(finding.name, finding.subject, self._language),
+            "number": self._numbers.get(finding.key), "value": finding.value,
+            "label": label(finding.name, finding.subject, self._language),
             **({"evidence": finding.evidence} if finding.shown else {}),
         }  # fmt: skip
 

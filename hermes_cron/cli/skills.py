@@ -1,0 +1,240 @@
+"""``skills list show lint test``: what the agent knows how to do, and whether it works."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from hermes_cron.cli import output
+from hermes_cron.cli.context import Cli, cli
+from hermes_cron.errors import NotFound, Usage
+
+if TYPE_CHECKING:
+    from hermes_cron.experience.skills import Skill, SkillLibrary
+    from hermes_cron.models.playbook.program import Program
+
+app = typer.Typer(help="List, show, lint and test skills.", add_completion=False)
+
+HELP_ZH = {
+    "List, show, lint and test skills.": "列出、查看、校验和测试技能。",
+    "Skills by category; broken ones with file and line.": "按类别列出技能；损坏的附文件和行号。",
+    "One skill: what it is for, its checks, its text.": "一个技能：用途、检查项和正文。",
+    "Check skills against the standard and their playbooks; exit 2 on a fault.": "按标准校验技能及其 playbook；有错则退出码 2。",
+    "Run a skill's playbook now: every step, then the report. Changes nothing.": "立即运行技能的 playbook：逐步显示，最后给出报告。不改动任何东西。",
+    "Only those that came with hermes-cron.": "只列随程序附带的技能。",
+    "The skill's name, or category/name.": "技能名，或 类别/名称。",
+    "A skill's name, its folder, or a folder of skills; all of the home's without it.": "技能名、技能文件夹或技能总文件夹；省略则检查全部。",
+    "The database to look at.": "要检查的数据库。",
+}
+
+_TEXTS = {
+    "en": {
+        "headers": ("NAME", "CATEGORY", "VERSION", "FROM", "PLAYBOOK", "DESCRIPTION"),
+        "home": "home", "bundled": "bundled", "none": "No skills.", "clean": "{n} skills, no faults", "faults": "{n} faults",
+        "show": ("category", "version", "from", "file", "hides", "playbook", "checks"), "ambiguous": "name is not unique",
+        "which": "which database? {skill} looks at one", "no_playbook": "{skill} has no playbook to test",
+        "no_engine": "{skill} has no playbook for {engine}",
+        "started": "test  {skill}  on {where}", "host": "this host", "nothing_stored": "nothing was changed, stored or sent",
+    },
+    "zh": {
+        "headers": ("名称", "类别", "版本", "来源", "PLAYBOOK", "说明"),
+        "home": "主目录", "bundled": "附带", "none": "没有技能。", "clean": "{n} 个技能，无错误", "faults": "{n} 处错误",
+        "show": ("类别", "版本", "来源", "文件", "遮盖", "playbook", "检查项"), "ambiguous": "名称不唯一",
+        "which": "哪个数据库？{skill} 需要一个", "no_playbook": "{skill} 没有可测试的 playbook",
+        "no_engine": "{skill} 没有适用于 {engine} 的 playbook",
+        "started": "测试  {skill}  对象 {where}", "host": "本机", "nothing_stored": "未改动、未保存、未发送任何内容",
+    },
+}  # fmt: skip
+
+
+@app.command("list", help="Skills by category; broken ones with file and line.")
+def list_skills(
+    bundled: bool = typer.Option(False, "--bundled", help="Only those that came with hermes-cron."),
+) -> None:
+    state = cli()
+    library = _library(state, bundled=bundled)
+    if state.json:
+        state.emit_json({"skills": [_as_json(library, skill) for skill in library.all()]})
+        return
+    rows = [_row(state, library, skill) for skill in library.all() if skill.fault is None]
+    text = _TEXTS[state.lang]
+    state.out(output.table(rows, text["headers"], max_columns=state.columns) if rows else str(text["none"]))
+    for skill in library.all():
+        if skill.fault is not None:
+            state.out(f"{output.one_line(skill.name)}  BROKEN {output.one_line(skill.fault.message)}")
+        elif library.duplicates(skill):
+            state.note(f"{skill.qualified}: {text['ambiguous']}")
+        for warning in skill.warnings:
+            state.note(output.one_line(warning))
+
+
+@app.command("show", help="One skill: what it is for, its checks, its text.")
+def show(name: str = typer.Argument(..., help="The skill's name, or category/name.")) -> None:
+    state = cli()
+    library = _library(state)
+    skill = library.get(name)
+    if state.json:
+        state.emit_json({**_as_json(library, skill), "body": skill.body, "metadata": dict(skill.metadata)})
+        return
+    text = _TEXTS[state.lang]
+    labels = text["show"]
+    checks = [f"{path.name}: {', '.join(step.id for step in _load(path).steps)}" for path in library.playbooks(skill)]
+    values = (
+        skill.category, skill.version, str(text["bundled" if skill.bundled else "home"]), str(skill.path),
+        str(skill.shadows or ""), ", ".join(path.name for path in library.playbooks(skill)), "\n".join(checks),
+    )  # fmt: skip
+    state.out(f"{skill.name}: {output.one_line(skill.description)}")
+    state.out(output.facts((label, value) for label, value in zip(labels, values, strict=True) if value))
+    state.out()
+    state.out(output.plain(skill.body.strip("\n")))
+
+
+@app.command("lint", help="Check skills against the standard and their playbooks; exit 2 on a fault.")
+def lint(
+    target: str = typer.Argument(
+        None,
+        metavar="[PATH|NAME]",
+        help="A skill's name, its folder, or a folder of skills; all of the home's without it.",
+    ),
+) -> None:
+    from hermes_cron.experience.skill_lint import lint as faults_of
+
+    state = cli()
+    paths = _lint_paths(state, target)
+    faults = [fault for path in paths for fault in faults_of(path, lambda file, shown: _check(file, shown))]
+    if state.json:
+        state.emit_json({"faults": [{"path": str(f.path), "line": f.line, "message": f.message} for f in faults]})
+    else:
+        for fault in faults:
+            state.out(output.one_line(str(fault)))
+        count = len(faults) or sum(1 for path in paths for _ in [path, *path.rglob("SKILL.md")]) - len(paths)
+        state.note(str(_TEXTS[state.lang]["faults" if faults else "clean"]).format(n=count))
+    if faults:
+        raise typer.Exit(2)
+
+
+@app.command("test", help="Run a skill's playbook now: every step, then the report. Changes nothing.")
+def test(
+    name: str = typer.Argument(..., help="The skill's name, or category/name."),
+    db: str = typer.Option(None, "--db", help="The database to look at."),
+) -> None:
+    from hermes_cron.models.playbook.inputs import Inputs
+    from hermes_cron.rehearsal import rehearse
+
+    state = cli()
+    text = _TEXTS[state.lang]
+    library = _library(state)
+    skill = library.get(name)
+    program, database, engine = _program(state, library, skill, db)
+    inputs = Inputs(
+        skill=skill.name, program=program, language=state.lang, database=database, engine=engine,
+        zone=state.settings.timezone, now=state.clock.now(),
+    )  # fmt: skip
+    state.note(str(text["started"]).format(skill=skill.name, where=database or text["host"]))
+    began = time.monotonic()
+    result = rehearse(
+        inputs, databases=state.app.databases if database else None, home=state.home, clock=state.clock,
+        emit=lambda event, facts: _progress(state, program, event, facts),
+    )  # fmt: skip
+    if state.json:
+        import json
+
+        state.emit_json({"skill": skill.name, "text": result.text, "result": json.loads(result.state_json or "null")})
+        return
+    state.out(output.plain(result.text))
+    state.note(f"{time.monotonic() - began:.1f} s, {text['nothing_stored']}")
+
+
+def _progress(state: Cli, program: Program, event: str, facts: Mapping[str, object]) -> None:
+    from hermes_cron.cli.steps import line
+
+    if event == "playbook_step":
+        state.note(line(facts, width=max(len(step.id) for step in program.steps)))
+
+
+def _program(state: Cli, library: SkillLibrary, skill: Skill, db: str | None) -> tuple[Program, str | None, str | None]:
+    """The playbook for the database's engine, that database and engine."""
+    text = _TEXTS[state.lang]
+    if db is None and library.playbook(skill) is not None:
+        path = library.playbook(skill)
+        assert path is not None  # noqa: S101
+        program = _load(path)
+        if program.needs.engine is None and "sql_query" not in program.tools():
+            return program, None, None
+    files = library.playbooks(skill)
+    if not files:
+        raise NotFound(str(text["no_playbook"]).format(skill=skill.name), hint="docs/formats/playbook.md")
+    known = sorted(state.settings.databases)
+    if db is None and len(known) != 1:
+        hint = f"--db {' | '.join(known)}" if known else "hermes-cron db add prod"
+        raise Usage(str(text["which"]).format(skill=skill.name), hint=hint)
+    database = db or known[0]
+    engine = state.app.databases.engine(database)
+    path = library.playbook(skill, engine)
+    if path is None:
+        raise NotFound(str(text["no_engine"]).format(skill=skill.name, engine=engine), hint="docs/formats/playbook.md")
+    return _load(path), database, engine
+
+
+def _load(path: Path) -> Program:
+    from hermes_cron.models.playbook.load import load
+
+    return load(path)
+
+
+def _check(path: Path, shown: str) -> None:
+    from hermes_cron.models.playbook.load import load
+
+    load(path, shown=shown)
+
+
+def _library(state: Cli, *, bundled: bool = False) -> SkillLibrary:
+    from hermes_cron.experience.skills import Root, SkillLibrary
+    from hermes_cron.shipped import folder
+
+    roots = []
+    if not bundled and state.home_path.is_home():
+        roots.append(Root(path=state.home.skills))
+    shipped = folder("skills")
+    if isinstance(shipped, Path):
+        roots.append(Root(path=shipped, bundled=True))
+    return SkillLibrary(roots)
+
+
+def _lint_paths(state: Cli, target: str | None) -> list[Path]:
+    if target is None:
+        return [state.home.skills]
+    path = Path(target).expanduser()
+    if path.exists():
+        return [path]
+    for skill in _library(state).all():  # a broken skill has a folder too
+        if target in (skill.name, skill.qualified):
+            return [skill.folder]
+    return [_library(state).get(target).folder]
+
+
+def _row(state: Cli, library: SkillLibrary, skill: Skill) -> tuple[str, ...]:
+    text = _TEXTS[state.lang]
+    engines = [
+        path.name.removeprefix("playbook").removesuffix(".yaml").lstrip(".") for path in library.playbooks(skill)
+    ]
+    playbook = ", ".join(engine or "yes" for engine in engines)
+    name = skill.qualified if library.duplicates(skill) else skill.name
+    source = str(text["bundled" if skill.bundled else "home"])
+    return name, skill.category, skill.version, source, playbook, skill.description
+
+
+def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
+    return {
+        "name": skill.name, "qualified": skill.qualified, "category": skill.category, "version": skill.version,
+        "description": skill.description, "bundled": skill.bundled, "path": str(skill.path),
+        "playbooks": [path.name for path in library.playbooks(skill)],
+        "ambiguous": bool(skill.fault is None and library.duplicates(skill)),
+        "shadows": str(skill.shadows) if skill.shadows else None,
+        "broken": None if skill.fault is None else {"code": skill.fault.code, "message": skill.fault.message},
+        "warnings": list(skill.warnings),
+    }  # fmt: skip
