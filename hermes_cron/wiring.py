@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 Action = Callable[["TakenRun", object], "Outcome"]
 
+_PRODUCTS = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
+
 
 class App:
     """One home's parts. Thread-safe once a part was made; ``close`` ends what was opened.
@@ -108,7 +110,7 @@ class App:
         """The databases that config.toml names."""
         from hermes_cron.databases.registry import DatabaseRegistry
 
-        return DatabaseRegistry(self.settings.databases, self.vault.resolve)
+        return DatabaseRegistry(configs=self.settings.databases, resolve=self.vault.resolve, root=self.home.root)
 
     @cached_property
     def model(self) -> Model:
@@ -177,9 +179,9 @@ class App:
 
     def serving(self) -> bool:
         """Whether a scheduler lives on this home."""
-        from hermes_cron.scheduler.owners import serving
+        from hermes_cron.scheduler.owners import living
 
-        return bool(serving(self.home))
+        return any(owner.kind == "serve" for owner in living(self.home.owners))
 
     def wake(self) -> None:
         """Tell a living scheduler that the store changed; without one, nothing happens."""
@@ -187,10 +189,30 @@ class App:
         self.home.wake.touch()
 
     def product(self, name: str, *, timeout_s: float) -> str | None:
-        """``PostgreSQL 15.18`` when the database answers within the time, else None."""
-        from hermes_cron.databases.registry import product
+        """``PostgreSQL 15.18`` when the database answers within the time, else None, for whatever reason.
 
-        return product(self.databases, name, timeout_s=timeout_s)
+        The thread that still waits then is left to its connection's own time-out.
+        """
+        from queue import Empty, SimpleQueue
+        from threading import Thread
+
+        answer: SimpleQueue[str | None] = SimpleQueue()
+        Thread(target=lambda: answer.put(self._product(name)), daemon=True).start()
+        try:
+            return answer.get(timeout=timeout_s)
+        except Empty:
+            return None
+
+    def _product(self, name: str) -> str | None:
+        from hermes_cron.databases.connect import probe
+        from hermes_cron.errors import HermesCronError
+
+        try:
+            config = self.databases.config(name)
+            account = probe(config, password=self.databases.password(config))
+        except HermesCronError:  # one line of an echo; `db test` says why
+            return None
+        return f"{_PRODUCTS.get(account.engine, account.engine)} {account.version}"
 
     def route(self, job: Job) -> Route:
         """Who would drive a run of this job. Raises ``ModelNotConfigured`` as the run would fail."""
