@@ -98,8 +98,8 @@ def test_what_is_no_key_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name, text, value",
-    [("concurrency", "8", 8), ("catch_up_hours", "12", 12), ("catch_up_hours", "1.5", 1.5), ("model.stream", "TRUE", True),
-     ("model.name", "8", "8"), ("model.temperature", "0", 0)],
+    [("concurrency", "8", 8), ("catch_up_hours", "12", 12), ("catch_up_hours", "1.5", 1.5),
+     ("model.stream", "TRUE", True), ("model.name", "8", "8"), ("model.temperature", "0", 0)],
 )  # fmt: skip
 def test_words_become_the_settings_type(name: str, text: str, value: object) -> None:
     keys = keys_of(name)

@@ -161,8 +161,8 @@ def test_a_wrong_variable_is_named(url: str) -> None:
 
 @pytest.mark.parametrize(
     "variables, language",
-    [({}, "en"), ({"LANG": "zh_CN.UTF-8"}, "zh"), ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"), ({"LANG": "de"}, "en"),
-     ({"LC_MESSAGES": "zh_TW"}, "zh"), ({"LANG": ""}, "en")],
+    [({}, "en"), ({"LANG": "zh_CN.UTF-8"}, "zh"), ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
+     ({"LANG": "de"}, "en"), ({"LC_MESSAGES": "zh_TW"}, "zh"), ({"LANG": ""}, "en")],
 )  # fmt: skip
 def test_the_language_of_the_environment(variables: dict[str, str], language: str) -> None:
     assert environment(variables).language == language
@@ -201,7 +201,8 @@ def test_loading_settings_imports_nothing_heavy(home: Home) -> None:
         "import sys; from pathlib import Path; from hermes_cron.home import Home\n"
         "from hermes_cron.settings import Settings\n"
         f"Settings.load(Home(Path({str(home.root)!r})))\n"
-        "print(sorted({'pydantic', 'tomlkit', 'cryptography', 'sqlalchemy', 'rich', 'click', 'tzlocal'} & {*sys.modules}))"
+        "heavy = {'pydantic', 'tomlkit', 'cryptography', 'sqlalchemy', 'rich', 'click', 'tzlocal'}\n"
+        "print(sorted(heavy & {*sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
