@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,26 +24,36 @@ HELP_ZH = {
     "List, show, lint and test skills.": "列出、查看、校验和测试技能。",
     "Skills by category; broken ones with file and line.": "按类别列出技能；损坏的附文件和行号。",
     "One skill: what it is for, its checks, its text.": "一个技能：用途、检查项和正文。",
-    "Check skills against the standard and their playbooks; exit 2 on a fault.": "按标准校验技能及其 playbook；有错则退出码 2。",
-    "Run a skill's playbook now: every step, then the report. Changes nothing.": "立即运行技能的 playbook：逐步显示，最后给出报告。不改动任何东西。",
+    "Check skills against the standard and their playbooks; exit 2 on a fault.": (
+        "按标准校验技能及其 playbook；有错则退出码 2。"
+    ),
+    "Run a skill's playbook now: every step, then the report. Changes nothing.": (
+        "立即运行技能的 playbook：逐步显示，最后给出报告。不改动任何东西。"
+    ),
     "Only those that came with hermes-cron.": "只列随程序附带的技能。",
     "The skill's name, or category/name.": "技能名，或 类别/名称。",
-    "A skill's name, its folder, or a folder of skills; all of the home's without it.": "技能名、技能文件夹或技能总文件夹；省略则检查全部。",
+    "A skill's name, its folder, or a folder of skills; all of the home's without it.": (
+        "技能名、技能文件夹或技能总文件夹；省略则检查全部。"
+    ),
     "The database to look at.": "要检查的数据库。",
 }
 
 _TEXTS = {
     "en": {
         "headers": ("NAME", "CATEGORY", "VERSION", "FROM", "PLAYBOOK", "DESCRIPTION"),
-        "home": "home", "bundled": "bundled", "none": "No skills.", "clean": "{n} skills, no faults", "faults": "{n} faults",
-        "show": ("category", "version", "from", "file", "hides", "playbook", "checks"), "ambiguous": "name is not unique",
+        "home": "home", "bundled": "bundled", "none": "No skills.", "clean": "{n} skills, no faults",
+        "faults": "{n} faults",
+        "show": ("category", "version", "from", "file", "hides", "playbook", "checks"),
+        "ambiguous": "name is not unique",
         "which": "which database? {skill} looks at one", "no_playbook": "{skill} has no playbook to test",
         "no_engine": "{skill} has no playbook for {engine}",
-        "started": "test  {skill}  on {where}", "host": "this host", "nothing_stored": "nothing was changed, stored or sent",
+        "started": "test  {skill}  on {where}", "host": "this host",
+        "nothing_stored": "nothing was changed, stored or sent",
     },
     "zh": {
         "headers": ("名称", "类别", "版本", "来源", "PLAYBOOK", "说明"),
-        "home": "主目录", "bundled": "附带", "none": "没有技能。", "clean": "{n} 个技能，无错误", "faults": "{n} 处错误",
+        "home": "主目录", "bundled": "附带", "none": "没有技能。",
+        "clean": "{n} 个技能，无错误", "faults": "{n} 处错误",
         "show": ("类别", "版本", "来源", "文件", "遮盖", "playbook", "检查项"), "ambiguous": "名称不唯一",
         "which": "哪个数据库？{skill} 需要一个", "no_playbook": "{skill} 没有可测试的 playbook",
         "no_engine": "{skill} 没有适用于 {engine} 的 playbook",
@@ -105,20 +116,20 @@ def lint(
 
     state = cli()
     paths = _lint_paths(state, target)
-    faults = [fault for path in paths for fault in faults_of(path, lambda file, shown: _check(file, shown))]
+    faults = [fault for path in paths for fault in faults_of(path, _check)]
     if state.json:
         state.emit_json({"faults": [{"path": str(f.path), "line": f.line, "message": f.message} for f in faults]})
     else:
         for fault in faults:
             state.out(output.one_line(str(fault)))
-        count = len(faults) or sum(1 for path in paths for _ in [path, *path.rglob("SKILL.md")]) - len(paths)
+        count = len(faults) or sum(len(list(path.rglob("SKILL.md"))) for path in paths)
         state.note(str(_TEXTS[state.lang]["faults" if faults else "clean"]).format(n=count))
     if faults:
         raise typer.Exit(2)
 
 
 @app.command("test", help="Run a skill's playbook now: every step, then the report. Changes nothing.")
-def test(
+def rehearse_skill(
     name: str = typer.Argument(..., help="The skill's name, or category/name."),
     db: str = typer.Option(None, "--db", help="The database to look at."),
 ) -> None:
@@ -225,7 +236,16 @@ def _row(state: Cli, library: SkillLibrary, skill: Skill) -> tuple[str, ...]:
     playbook = ", ".join(engine or "yes" for engine in engines)
     name = skill.qualified if library.duplicates(skill) else skill.name
     source = str(text["bundled" if skill.bundled else "home"])
-    return name, skill.category, skill.version, source, playbook, skill.description
+    return name, skill.category, skill.version, source, playbook, _summary(skill.description, state.lang)
+
+
+_FIRST_CHINESE = re.compile(r"[\u3400-\u9fff][^。]*。?")
+
+
+def _summary(description: str, language: str) -> str:
+    """The first sentence; the first Chinese one for who reads Chinese, if there is one."""
+    chinese = _FIRST_CHINESE.search(description) if language == "zh" else None
+    return chinese.group() if chinese else re.split(r"(?<=[.。]) |(?<=。)", description, maxsplit=1)[0]
 
 
 def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:

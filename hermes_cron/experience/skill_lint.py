@@ -152,5 +152,5 @@ def _reference(file: Path, line: int, target: str) -> Iterator[Fault]:
         yield Fault(path=file, line=line, message=f"{target} lies outside the skill")
     elif not place.exists():
         yield Fault(path=file, line=line, message=f"there is no file {target}")
-    elif len(Path(target).parts) > 2:  # noqa: PLR2004  folder/file: the standard wants references one level deep
+    elif len(Path(target).parts) > 2:
         yield Fault(path=file, line=line, message=f"{target} lies deeper than one level")
