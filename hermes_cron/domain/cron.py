@@ -1,8 +1,8 @@
 """Is this a cron line, and what do its five fields mean?
 
 Vixie rules as Debian ships them, read by cronsim: names, lists, ranges, steps, 0 and 7 for Sunday, ``L`` and ``LW``
-in the day field, ``5L`` and ``1#1`` in the weekday field. A day field and a weekday field that are both restricted are joined
-by OR; a field that starts with ``*`` does not restrict (crontab(5)).
+in the day field, ``5L`` and ``1#1`` in the weekday field. A day field and a weekday field that are both restricted are
+joined by OR; a field that starts with ``*`` does not restrict (crontab(5)).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Which instant does a phrase for one time name?
 
-A date without a year is its next occurrence; a date that is today, or one with a year, is never moved: once its time has
-passed it is ScheduleInPast. A local time that a clock change skips is the end of the gap, one that it repeats is the first.
+A date without a year is its next occurrence; a date that is today, or one with a year, is never moved: once its time
+has passed it is ScheduleInPast. A local time that a clock change skips is the end of the gap, one that it repeats is
+the first.
 """
 
 from __future__ import annotations

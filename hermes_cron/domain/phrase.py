@@ -59,8 +59,8 @@ def parse_many(texts: Sequence[str], *, now: datetime, zone: ZoneInfo, anchor: d
 def split(text: str, *, now: datetime, zone: ZoneInfo) -> tuple[str, str]:
     """(schedule, prompt) of ``SCHEDULE: PROMPT``.
 
-    The first colon that leaves a schedule which parses is the border; a colon between two digits belongs to a time. Raises
-    PromptEmpty when nothing follows, else the error of the most telling head.
+    The first colon that leaves a schedule which parses is the border; a colon between two digits belongs to a time.
+    Raises PromptEmpty when nothing follows, else the error of the most telling head.
     """
     refused: list[HermesCronError] = []
     for colon in _COLON.finditer(text, 0, LONGEST + 1):

@@ -1,7 +1,7 @@
 """Which parts does an English schedule phrase have?
 
-Every part is one pattern anchored at the place reached; the longest match wins; what no pattern takes is left over. There
-is no search inside the text, so ``mon`` is never found in ``month``.
+Every part is one pattern anchored at the place reached; the longest match wins; what no pattern takes is left over.
+There is no search inside the text, so ``mon`` is never found in ``month``.
 """
 
 from __future__ import annotations
@@ -126,7 +126,10 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
-_DAY = r"(?:mon(?:days?)?|tue(?:s|sdays?)?|wed(?:s|nesdays?)?|thu(?:r|rs|rsdays?)?|fri(?:days?)?|sat(?:urdays?)?|sun(?:days?)?)\b\.?"
+_DAY = (
+    r"(?:mon(?:days?)?|tue(?:s|sdays?)?|wed(?:s|nesdays?)?|thu(?:r|rs|rsdays?)?|fri(?:days?)?|sat(?:urdays?)?"
+    r"|sun(?:days?)?)\b\.?"
+)
 _WORKDAY = r"(?:weekdays?|workdays?|work days?|working days?|business days?)\b"
 _WEEKEND = r"(?:weekends?(?: days?)?)\b"
 _AND = r"\s*(?:,\s*and\b|,\s*or\b|,|&|/|\band\b)\s*"
@@ -433,7 +436,8 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     (rf"once\s+(?:a|an|every|per)\s+(?P<unit>{_UNIT})", lambda f: [every(unit(f["unit"]), 1)]),
     (rf"(?P<unit>{_any(_ADVERBS)})\b", lambda f: [every(_ADVERBS[f["unit"]], 1)]),
     (
-        r"(?P<how>every|in)\s+(?:a\s+)?(?P<fraction>half(?:[ -]an?)?[ -]hour|half(?:[ -]an?)? h|quarter(?: of an)?[ -]hour)\b",
+        r"(?P<how>every|in)\s+(?:a\s+)?"
+        r"(?P<fraction>half(?:[ -]an?)?[ -]hour|half(?:[ -]an?)? h|quarter(?: of an)?[ -]hour)\b",
         _half,
     ),
     (
@@ -442,7 +446,7 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     ),
     (r"in the (?P<part>morning|afternoon|evening)\b", lambda f: [p.PartOfDay(daypart=_DAYPARTS[f["part"]])]),
     (
-        rf"(?:on\s+)?(?:{_EVERY}\s+)?(?P<weekday>{_DAY})\s+(?P<part>morning|afternoon|evening|night)s?\b",
+        rf"(?:on\s+)?(?:{_EVERY}\s+)?(?P<weekday>{_DAY})\s+(?P<part>{_any(_DAYPARTS)})s?\b",
         lambda f: [
             p.Weekdays(days=(weekday(f["weekday"]),), recurring="every" in f[0] or "each" in f[0]),
             p.PartOfDay(daypart=_DAYPARTS[f["part"]]),
@@ -468,7 +472,8 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     ),
     (rf"{_ON_EVERY}(?P<list>{_ORD_LIST})\s+{_WORKDAY}(?P<of>{_OF_MONTH})?", _nth_workdays),
     (
-        rf"{_ON_EVERY}(?P<list>\d{{1,2}}(?:st|nd|rd|th)\b(?:{_AND}(?:the\s+)?{_ORD})*)(?:\s+days?\b)?(?P<of>{_OF_MONTH})?",
+        rf"{_ON_EVERY}(?P<list>\d{{1,2}}(?:st|nd|rd|th)\b(?:{_AND}(?:the\s+)?{_ORD})*)(?:\s+days?\b)?"
+        rf"(?P<of>{_OF_MONTH})?",
         _days_of_month,
     ),
     (
@@ -494,8 +499,8 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     (rf"every\s+(?P<date>{_DATE})", lambda f: [p.Every(unit=Unit.YEAR), calendar_date(f["date"])]),
     (rf"{_ON}(?P<first>\d{{1,2}})/(?P<second>\d{{1,2}})(?:/(?P<year>\d{{4}}))?\b", _slashed),
     (
-        rf"(?:starting|beginning|from|since|as of|start)(?:\s+(?:on|from|at))?\s+(?:(?P<moment>{_ISO})|(?:(?P<date>{_DATE})"
-        rf"|(?P<day>today|tomorrow))(?:\s+(?:at\s+)?(?P<time>{_FULL_TIME}))?)(?:\s+(?:on|onwards?)\b)?",
+        rf"(?:starting|beginning|from|since|as of|start)(?:\s+(?:on|from|at))?\s+"
+        rf"(?:(?P<moment>{_ISO})|(?:(?P<date>{_DATE})|(?P<day>today|tomorrow))(?:\s+(?:at\s+)?(?P<time>{_FULL_TIME}))?)(?:\s+(?:on|onwards?)\b)?",
         _from,
     ),
     (rf"(?:at\s+|on\s+)?minutes?\s+(?P<list>\d{{1,2}}(?:{_AND}\d{{1,2}})*)\b(?:\s+(?:of|past) the hour)?", _at_minutes),

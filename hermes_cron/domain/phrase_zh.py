@@ -267,10 +267,7 @@ def _nth_days(found: re.Match[str]) -> list[p.Part]:
 
 
 def _doms(text: str) -> tuple[int, ...]:
-    days: list[int] = []
-    for item in re.finditer(rf"({_WHOLE})[号號日]?", text):
-        days.append(whole(item[1]))
-    return tuple(days)
+    return tuple(whole(item) for item in re.findall(rf"({_WHOLE})[号號日]?", text))
 
 
 def _month_days(found: re.Match[str]) -> list[p.Part]:
@@ -363,7 +360,7 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
         rf"每?(?P<skip>隔)(?P<n>)(?P<days>{_DAYS})",
         _every_weeks,
     ),
-    (rf"(?P<which>下下个?|下个?|这个?|本){_WEEK}(?P<day>{_D})", lambda f: _week_of(f)),
+    (rf"(?P<which>下下个?|下个?|这个?|本){_WEEK}(?P<day>{_D})", _week_of),
     (rf"{_MONTHLY}(?P<list>{_NTHS}的?{_WEEK}{_D}(?:{_AND}{_NTHS}的?{_WEEK}{_D})*)", _nth_weekdays),
     (rf"{_MONTHLY}(?P<list>{_NTHS})工作日", _nth_workdays),
     (rf"{_MONTHLY}(?P<list>{_NTHS})[天日]", _nth_days),

@@ -1,7 +1,7 @@
 """How is a phrase refused? The facts as attributes, both spellings, three examples.
 
-``details`` of the errors: ``understood``, ``left_over`` and ``examples`` for what was not understood; ``readings``, a list
-of [label, phrase], for what can mean two things.
+``details`` of the errors: ``understood``, ``left_over`` and ``examples`` for what was not understood; ``readings``, a
+list of [label, phrase], for what can mean two things.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which minutes of the day do written times mean?
 
-``9am``, ``17:00``, 下午3点 are plain. An hour alone is read on the 24-hour clock (``at 9`` is 09:00) unless a word such as
-``evening`` says the half of the day; where a word leaves two readings the phrase is refused.
+``9am``, ``17:00``, 下午3点 are plain. An hour alone is read on the 24-hour clock (``at 9`` is 09:00) unless a word
+such as ``evening`` says the half of the day; where a word leaves two readings the phrase is refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _TWO_SIDED: dict[Daypart, tuple[int, ...]] = {
 
 
 def minutes_of(words: tuple[ClockWord, ...], daypart: Daypart | None, *, once: bool) -> tuple[int, ...]:
-    """Minutes after midnight, ascending, each once. ``once``: a night belongs to one date, so its small hours are unclear.
+    """Minutes after midnight, ascending, each once.
+
+    ``once``: the phrase is for one date, so the small hours of a night are unclear.
 
     Raises ScheduleInvalid for a time that does not exist, ScheduleAmbiguous where both halves of the day are meant.
     """

@@ -81,7 +81,7 @@ def first_on_or_after(days: Days, day: date) -> date:
 
 
 def from_day(days: Days, every: int, day: date) -> Days:
-    """The days of ``days`` in every ``every``-th day, week or month, counted from the first of them on or after ``day``."""
+    """``days`` in every ``every``-th day, week or month, counted from the first of them on or after ``day``."""
     match days:
         case CronDays(days="*", months="*", weekdays="*"):
             return EveryDays(every=every, first=day)

@@ -201,6 +201,20 @@ def clock_minutes(clock: Times | Window) -> tuple[int, ...]:
     return clock.minutes if isinstance(clock, Times) else tuple(range(clock.first, clock.last + 1, clock.step))
 
 
+def is_fixed(trigger: Cron | Rule) -> bool:
+    """Whether times of the day are named: once on a day that repeats them, moved on a day that skips them."""
+    return _pattern(trigger).fixed
+
+
+def names_day(trigger: Cron | Rule, day: date) -> bool:
+    return _pattern(trigger).matches(day)
+
+
+def local_minutes(trigger: Cron | Rule) -> frozenset[int]:
+    """Minutes after local midnight."""
+    return frozenset(_pattern(trigger).minutes)
+
+
 @lru_cache(maxsize=2048)
 def _pattern(trigger: Cron | Rule) -> wallclock.Pattern:
     if isinstance(trigger, Cron):

@@ -27,7 +27,7 @@ _UNITS = {
 
 
 def words(trigger: Trigger, *, lang: Language, zone: ZoneInfo) -> str:
-    """The normalised phrase. ``parse`` reads it back to ``trigger`` at any ``now`` (a past ``Once`` is refused then)."""
+    """The normalised phrase; ``parse`` reads it back to ``trigger`` at any ``now`` (but a past ``Once`` is refused)."""
     match trigger:
         case Cron(expression):
             return _proved(_cron_phrases(expression, lang), trigger, zone) or expression
@@ -159,12 +159,8 @@ def _with_days(text: str, days: days_in_words.Plain, lang: Language, *, by_field
 
 def _length(length: timedelta, lang: Language) -> str:
     seconds = int(length.total_seconds())
-    for one, many, size in _UNITS[lang]:
-        if seconds % size == 0:
-            count = seconds // size
-            break
-    else:  # pragma: no cover - one second divides everything
-        raise AssertionError(length)
+    one, many, size = next(unit for unit in _UNITS[lang] if seconds % unit[2] == 0)
+    count = seconds // size
     if lang == "zh":
         return f"每{one}" if count == 1 else f"每 {count} {one}"
     return f"every {one}" if count == 1 else f"every {count} {many}"
@@ -226,17 +222,23 @@ def _short_cron(expression: str) -> str | None:
         return None
     if minutes and hours:
         return f"{named} {_short_times(sorted(at * 60 + past for at in hours for past in minutes))}"
-    tail = "" if named == "daily" else f", {named}"
-    if hour == "*" and (minute == "*" or minute.startswith("*/")):
-        return f"every {minute[2:] or '1'} min{tail}"
-    if minutes and hour == "*":
-        return f"hourly :{minutes[0]:02}{tail}" if len(minutes) == 1 else None
-    low, high, step = hour_list(hour)
-    if low is None or high is None:
+    step = _short_step(minute, hour)
+    if step is None:
         return None
-    if minute.startswith("*/"):
-        return f"{minute[2:]} min, {low:02}-{high:02} h{tail}"
-    return f"{step} h, {low:02}-{high:02} h{tail}" if minute == "0" else None
+    return step if named == "daily" else f"{step}, {named}"
+
+
+def _short_step(minute: str, hour: str) -> str | None:
+    """The clock of a cron line whose minute or hour is a step or a range."""
+    if hour == "*" and minute.isdigit():
+        return f"hourly :{int(minute):02}"
+    if hour == "*":
+        return f"every {minute[2:] or '1'} min" if minute.startswith("*") else None
+    low, high, step = hour_list(hour)
+    if low is None or high is None or not (minute == "0" or minute.startswith("*/")):
+        return None
+    length = f"{step} h" if minute == "0" else f"{minute[2:]} min"
+    return f"{length}, {low:02}-{high:02} h"
 
 
 def _short_rule(days: Days, clock: Times | Window) -> str:
@@ -258,4 +260,3 @@ def _short_times(minutes: list[int]) -> str:
     if len(minutes) > 3:
         return f"{clock_text(minutes[0])}, {len(minutes) - 1} more"
     return ", ".join(clock_text(minute) for minute in minutes)
-
