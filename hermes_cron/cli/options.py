@@ -55,7 +55,7 @@ def inject(command: click.Command, *, language: Language, chinese: Mapping[str, 
     taken = {name for param in command.params for name in param.opts}
     command.params.extend(option for option in _options() if not taken & set(option.opts))
     command.add_help_option = False
-    command.params.append(_help_option(language))
+    command.params.append(_help_option(language, chinese))
     if language == "zh":
         _translate(command, chinese)
     if isinstance(command, click.Group):
@@ -63,9 +63,24 @@ def inject(command: click.Command, *, language: Language, chinese: Mapping[str, 
             inject(child, language=language, chinese=chinese)
 
 
+def restore_argument_help(command: click.Command) -> None:
+    """Give arguments their line of help back: click 8.5 has a ``help`` of its own and clears the one typer set."""
+    arguments = [param for param in command.params if isinstance(param, click.Argument) and not param.help]
+    if not arguments or command.callback is None:
+        return
+    from typer.utils import get_params_from_function
+
+    declared = get_params_from_function(command.callback)
+    for argument in arguments:
+        info = declared.get(argument.name or "")
+        argument.help = getattr(info.default, "help", None) if info else None
+
+
 def help_page(ctx: click.Context, language: Language) -> str:
     """A command's help with one line for the options that every command has."""
-    page = ctx.command.get_help(ctx)
+    blocks = ctx.command.get_help(ctx).split("\n\n")
+    # click 8.5 and typer 0.24 both list arguments; typer's list has the defaults
+    page = "\n\n".join(block for block in blocks if not block.startswith("Positional arguments:"))
     if language == "zh":
         lines = page.split("\n")
         page = "\n".join(_HEADINGS.get(line, line) for line in lines)
@@ -110,9 +125,12 @@ def _options() -> list[click.Option]:
     ]  # fmt: skip
 
 
-def _help_option(language: Language) -> click.Option:
+def _help_option(language: Language, chinese: Mapping[str, str]) -> click.Option:
     def show(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         if value and not ctx.resilient_parsing:
+            restore_argument_help(ctx.command)
+            if language == "zh":
+                _translate(ctx.command, chinese)
             click.echo(help_page(ctx, language))
             ctx.exit()
 

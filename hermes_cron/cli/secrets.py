@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import typer
 
 from hermes_cron.cli import output
@@ -56,15 +57,18 @@ hermes-cron secrets set {name} --from env:VARIABLE
 hermes-cron secrets set {name} --from file:PATH"""
 
 
-@app.command("set", help="Set or replace a secret; the value is asked for and not shown.")
+@app.command(
+    "set",
+    help="Set or replace a secret; the value is asked for and not shown.",
+    context_settings={"allow_extra_args": True},  # a value that someone typed is refused in words, below
+)
 def set_secret(
     name: str = typer.Argument(..., help="The secret's name."),
-    value: list[str] = typer.Argument(None, hidden=True, metavar=""),
     stdin: bool = typer.Option(False, "--stdin", help="Read the value from standard input."),
     source: str = typer.Option(None, "--from", help="env:VARIABLE or file:PATH to read the value from."),
 ) -> None:
     state = cli()
-    if value:
+    if click.get_current_context().args:
         raise SecretInPlainSight(
             "a secret on the command line would stay in the shell's history and the process list; nothing was saved",
             details={"ways": _WAYS.format(name=output.one_line(name))},

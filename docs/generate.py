@@ -1,0 +1,164 @@
+"""Write the pages that are made from the code: commands, settings, exit codes.
+
+``python docs/generate.py`` writes them; ``--check`` writes nothing and ends with 1 when one is out of date.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from hermes_cron import config_keys, errors
+from hermes_cron.cli import options
+from hermes_cron.cli.commands import COMMANDS, NOUN_ALIASES, PURPOSES, VERB_ALIASES
+from hermes_cron.cli.groups import load
+from hermes_cron.errors import HermesCronError
+
+DOCS = Path(__file__).parent
+NOTE = "<!-- Made by docs/generate.py; do not edit. -->"
+
+_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
+
+
+def pages() -> dict[str, str]:
+    """File name -> content."""
+    return {"commands.md": commands_page(), "settings.md": settings_page(), "exit-codes.md": exit_codes_page()}
+
+
+def commands_page() -> str:
+    """Every command with its arguments and options, by purpose."""
+    lines = [NOTE, "", "# Commands", "", "Every command has these options, before or after the verb:", ""]
+    lines += _table(("option", "meaning"), [(f"`{f'{name} {value}'.strip()}`", line)
+                                            for name, value, line in options.HELP["en"]])  # fmt: skip
+    aliases = ", ".join(f"`{alias}` for `{name}`" for alias, name in {**VERB_ALIASES, **NOUN_ALIASES}.items())
+    lines += ["", f"Other tools' words work too: {aliases}.", ""]
+    lines += ["Exit codes: [exit-codes.md](exit-codes.md)."]
+    for purpose, (_, names) in PURPOSES.items():
+        lines += ["", f"## {purpose}"]
+        for name in names:
+            if find_spec(f"hermes_cron.cli.{COMMANDS[name].module}") is None:
+                continue  # the table is ahead of the code; a test of the command line says so
+            command = load(name, COMMANDS[name], "en")
+            lines += _command(command, f"hermes-cron {name}", level=3)
+    return "\n".join(lines) + "\n"
+
+
+def settings_page() -> str:
+    """One row a key."""
+    lines = [
+        NOTE, "", "# Settings", "",
+        "`config.toml` in the home; a variable of the environment goes before the file. An unknown key, a wrong type",
+        "or a value out of range is an error with its line (exit 78). `*` is a name of your own; a name with a dot in",
+        'it is quoted: `[prices."gpt-5.2"]`. `hermes-cron config get` shows what is in force and where it comes from,',
+        "`hermes-cron config set KEY VALUE` changes it and keeps comments.", "",
+    ]  # fmt: skip
+    rows = []
+    for setting in config_keys.SETTINGS:
+        default = "" if setting.default is None else f"`{str(setting.default).lower()}`"
+        env = f" Variable: `{setting.env}`." if setting.env else ""
+        rows.append((f"`{setting.name}`", _range(setting), default, setting.says + env))
+    lines += _table(("key", "type", "default", "meaning"), rows)
+    lines += [
+        "", "Variables without a key: `HERMES_CRON_HOME` (the home), `HERMES_CRON_KEY_FILE` and",
+        "`CREDENTIALS_DIRECTORY` (where the vault's key lies), `NO_COLOR`, `LC_ALL`, `LC_MESSAGES`, `LANG`,",
+        "`TZ`, `VISUAL` and `EDITOR`; for tests `HERMES_CRON_TESTING=1` and `HERMES_CRON_CLOCK_FILE`.",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def exit_codes_page() -> str:
+    """Exit codes, then every error a script can meet."""
+    codes = {
+        0: "it worked", 1: "it ran and failed, a check failed, or something was not delivered",
+        2: "not understood: the command line, a phrase, a file", 3: "not found, or several fit",
+        4: "refused by a guard", 5: "conflict: hand edits kept, already running, the name is taken, locked",
+        6: "a person is needed", 78: "configuration", 130: "Ctrl-C",
+    }  # fmt: skip
+    lines = [NOTE, "", "# Exit codes", ""]
+    lines += _table(("code", "meaning"), [(str(code), meaning) for code, meaning in codes.items()])
+    lines += ["", "With `--json` an error is one object on stderr:", ""]
+    lines += ['    {"error": {"code": "...", "message": "...", "hint": "...", ...}}', ""]
+    lines += ["A traceback instead of `error: ...` is a bug of hermes-cron; please report it.", "", "## Errors", ""]
+    rows = [(f"`{kind.code}`", str(kind.exit_code), _first_line(kind)) for kind in _errors()]
+    lines += _table(("code in JSON", "exit", "when"), rows)
+    return "\n".join(lines) + "\n"
+
+
+def _command(command: click.Command, path: str, *, level: int) -> Iterator[str]:
+    ctx = click.Context(command, info_name=path)
+    options.restore_argument_help(command)
+    if isinstance(command, click.Group):
+        yield from ("", f"{'#' * level} {path}", "", _sentence(command))
+        for verb, child in sorted(command.commands.items()):
+            if not child.hidden:
+                yield from _command(child, f"{path} {verb}", level=level + 1)
+        return
+    pieces = [piece for param in command.params for piece in param.get_usage_pieces(ctx) if not _hidden(param)]
+    yield from ("", f"{'#' * level} {path}", "", _sentence(command), "")
+    yield f"    {' '.join([path, '[OPTIONS]', *filter(None, pieces)])}"
+    rows = [(f"`{record[0]}`", record[1]) for param in command.params if (record := param.get_help_record(ctx))]
+    if rows:
+        yield ""
+        yield from _table(("argument or option", "meaning"), rows)
+
+
+def _hidden(param: click.Parameter) -> bool:
+    return bool(getattr(param, "hidden", False))
+
+
+def _sentence(command: click.Command) -> str:
+    text = " ".join((command.help or "").split())
+    return text if text.endswith(".") else f"{text}."
+
+
+def _errors() -> list[type[HermesCronError]]:
+    found = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, HermesCronError)]
+    return sorted((kind for kind in found if kind is not HermesCronError), key=lambda kind: (kind.exit_code, kind.code))
+
+
+def _first_line(kind: type[HermesCronError]) -> str:
+    return (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _range(setting: config_keys.Setting) -> str:
+    if setting.choices:
+        return " or ".join(f"`{choice}`" for choice in setting.choices)
+    low, high = setting.low, setting.high
+    if low is not None and high is not None:
+        return f"{_TYPES[setting.type]}, {low:.15g} to {high:.15g}"
+    return _TYPES[setting.type] + (f", at least {low:.15g}" if low is not None else "")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'|'.join(' --- ' for _ in head)}|"
+    for row in rows:
+        yield f"| {' | '.join(map(_cell, row))} |"
+
+
+def main(argv: list[str]) -> int:
+    stale = [name for name, text in pages().items() if _read(DOCS / name) != text]
+    if "--check" in argv:
+        for name in stale:
+            print(f"docs/{name} is out of date: make docs", file=sys.stderr)  # noqa: T201
+        return 1 if stale else 0
+    for name, text in pages().items():
+        (DOCS / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
