@@ -393,13 +393,20 @@ def drop_queued(
     return len(ids)
 
 
-def drop_stale(conn: Connection, now: datetime, *, window: timedelta = WINDOW) -> int:
-    """Queued by the schedule longer ago than the catch-up window and never started: missed, as if found only now."""
-    stale = select(_runs.c.id).where(
+def stale(conn: Connection, now: datetime, *, window: timedelta = WINDOW) -> list[str]:
+    """Runs queued by the schedule for an instant before the catch-up window, and never started."""
+    query = select(_runs.c.id).where(
         _runs.c.state == RunState.QUEUED, _runs.c.cause == Cause.SCHEDULE, _runs.c.scheduled_at < now - window
     )
-    ids = list(conn.execute(stale).scalars())
+    return list(conn.execute(query).scalars())
+
+
+def drop_stale(conn: Connection, now: datetime, *, window: timedelta = WINDOW) -> int:
+    """Stale runs are missed, as if their instants were found only now."""
+    ids = stale(conn, now, window=window)
     return drop_queued(conn, ids, now, RunState.SKIPPED, Reason.TOO_OLD, OccurrenceState.MISSED) if ids else 0
 
 
-__all__ = ["Claimed", "claim_due", "drop_queued", "drop_stale", "next_wake", "settle", "states", "take", "take_run"]
+__all__ = [
+    "Claimed", "claim_due", "drop_queued", "drop_stale", "next_wake", "settle", "stale", "states", "take", "take_run",
+]  # fmt: skip

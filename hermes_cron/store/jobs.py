@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from hermes_cron.domain.job import Job, dump_job, name_key
 from hermes_cron.domain.occurrence import WINDOW, Reason, first_due, timing_of
@@ -165,6 +165,11 @@ def sync(
         broken=tuple(done.broken),
         vanished=vanished,
     )
+
+
+def count(conn: Connection) -> int:
+    """Jobs that are not removed."""
+    return int(conn.execute(select(func.count()).where(_jobs.c.removed_at.is_(None))).scalar_one())
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------

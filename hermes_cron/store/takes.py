@@ -62,6 +62,12 @@ def take(conn: Connection, owner: str, slots: int, now: datetime) -> list[TakenR
     return _start_rows(conn, ready[:slots], owner, now)
 
 
+def ready(conn: Connection, now: datetime) -> bool:
+    """Whether ``take`` would find anything."""
+    bound = {"now": now, "slots": 1}
+    return conn.execute(_WITH_SLOT, bound).first() is not None or conn.execute(_WAITING, bound).first() is not None
+
+
 def take_run(conn: Connection, run_id: str, owner: str, now: datetime) -> TakenRun | None:
     """Take this very run; None when it is not queued any more or its job is occupied."""
     row = conn.execute(select(_runs).where(_runs.c.id == run_id, _runs.c.state == RunState.QUEUED)).mappings().first()

@@ -1,0 +1,176 @@
+"""What happened that is worth a line? One dataclass an event, past tense, with ids; docs/events.md lists them.
+
+Fields are facts for machines and never hold text of a job, a model or a page, except ``error``: one line for people,
+redacted by the sink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from hermes_cron.domain.occurrence import Reason
+from hermes_cron.domain.run import RunState
+
+
+class Level(StrEnum):
+    """How loud an event is."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeStarted:
+    """A scheduler took up its work."""
+
+    owner: str
+    pid: int
+    concurrency: int
+    jobs: int
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeStopping:
+    """It starts nothing more. ``running`` runs have ``drain_s`` seconds to end."""
+
+    why: str
+    running: int
+    drain_s: float
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeStopped:
+    """It is gone; ``interrupted`` runs did not end in time."""
+
+    interrupted: int
+    exit_code: int
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsChanged:
+    """Job files changed, by name."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    removed: tuple[str, ...] = ()
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFileBroken:
+    """A file does not parse; the last good version stays in force."""
+
+    job: str
+    error: str
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstantsMissed:
+    """Due instants passed that nothing will run for."""
+
+    job: str
+    first: datetime
+    last: datetime
+    count: int
+    reason: Reason
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """A run began; ``late_s`` after its instant."""
+
+    run_id: str
+    job: str
+    cause: str
+    scheduled_at: datetime | None
+    late_s: float
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished:
+    """A run ended: the one summary event of a run."""
+
+    run_id: str
+    job: str
+    state: RunState
+    reason: str | None
+    duration_s: float
+    iterations: int = 0
+    error: str | None = None
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInterrupted:
+    """A run will not end by itself: its owner died, or a shutdown did not wait."""
+
+    run_id: str
+    job: str
+    reason: Reason
+    owner: str
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLost:
+    """A run's thread outlived its deadline and the grace after it; its slot is free again."""
+
+    run_id: str
+    job: str
+    lost_threads: int
+    level: Level = Level.ERROR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockJumped:
+    """The host's clock was set: by ``by_s`` seconds against the steady one."""
+
+    by_s: float
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchFailed:
+    """Changes of files are no longer reported by the kernel; the folder is looked at every ``poll_s`` seconds."""
+
+    error: str
+    poll_s: float
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassFailed:
+    """One round of the scheduler failed; it tries again."""
+
+    error: str
+    in_a_row: int
+    level: Level = Level.ERROR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaned:
+    """Retention removed what is older than ``keep`` says."""
+
+    runs: int
+    reports: int
+    level: Level = Level.INFO
+
+
+Event = (
+    ServeStarted | ServeStopping | ServeStopped | JobsChanged | JobFileBroken | InstantsMissed | RunStarted
+    | RunFinished | RunInterrupted | RunLost | ClockJumped | WatchFailed | PassFailed | Cleaned
+)  # fmt: skip
+
+Emit = Callable[[Event], None]
+"""Where events go. Never raises."""

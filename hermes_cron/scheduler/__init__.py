@@ -1,0 +1,1 @@
+"""When: timers wait, the store decides, threads execute."""

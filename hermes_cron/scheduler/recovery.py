@@ -1,0 +1,35 @@
+"""What becomes of runs whose owner died?
+
+The processes that worked for them are ended first, then the rows change, by compare-and-set from ``running``: a run
+that ended meanwhile stays as it ended. A script is one effect and is never repeated on a guess, so its run ends as
+``interrupted``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from hermes_cron.domain.occurrence import Reason
+from hermes_cron.scheduler import owners
+from hermes_cron.store import runs
+from hermes_cron.store.engine import Store
+from hermes_cron.store.runs import LostRun
+
+EndGroup = Callable[[int, str, str], object]
+"""Process group, start time of its leader, boot id: ends exactly that group, if it lives."""
+
+
+def recover(store: Store, folder: Path, *, me: str, now: datetime, end_group: EndGroup) -> list[LostRun]:
+    """Interrupt the runs of owners that died; those that were interrupted here."""
+    with store.read() as conn:
+        running = runs.owned(conn)
+    dead = {name for name in {run.owner for run in running} - {me} if not owners.lives(folder, name)}
+    lost = [run for run in running if run.owner in dead]
+    if not lost:
+        return []
+    for run in lost:
+        for pgid, started, boot in run.groups:
+            end_group(pgid, started, boot)
+    return store.write(lambda conn: runs.interrupt(conn, lost, Reason.OWNER_DIED, now))

@@ -1,0 +1,371 @@
+"""What does `serve` do from its start to its end?
+
+One loop: wait for a word, look at the store, claim what is due, start what may start. Timers, file watcher, finished
+runs and signals only put words into the queue; the loop alone acts, so nothing has to be locked. Several services on
+one home are several such loops: the store decides (``store.claims``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hermes_cron.domain.event import (
+    ClockJumped,
+    Emit,
+    InstantsMissed,
+    JobFileBroken,
+    JobsChanged,
+    PassFailed,
+    RunFinished,
+    RunInterrupted,
+    RunLost,
+    RunStarted,
+    ServeStarted,
+    ServeStopped,
+    ServeStopping,
+)
+from hermes_cron.domain.occurrence import WINDOW, Reason, Span
+from hermes_cron.domain.run import Outcome, TakenRun
+from hermes_cron.errors import HermesCronError
+from hermes_cron.ports import Clock
+from hermes_cron.scheduler import owners
+from hermes_cron.scheduler.executor import Execute, Executor
+from hermes_cron.scheduler.recovery import EndGroup, recover
+from hermes_cron.scheduler.timers import JumpDetector, Timers, Wake, Wakes
+from hermes_cron.store import claims, jobs, runs, takes
+from hermes_cron.store.engine import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+DRAIN_S = 30.0
+STOP_GRACE_S = 8.0  # for runs that were told to stop: a script's group gets SIGTERM, then SIGKILL after 2 s
+LOST_THREADS = 3
+FAILED_PASSES = 10
+_WAIT_S = 10.0  # longer than any timer's distance: only a stalled timer lets it pass
+_RETRY = timedelta(seconds=1)
+_STOPPED_BY_ITSELF = 1
+_LOG = logging.getLogger(__name__)
+
+Watch = Callable[[Wakes], AbstractContextManager[object]]
+"""Watches files and puts ``Wake.FILES`` and ``Wake.STORE`` as long as the context lasts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a service is made of.
+
+    ``concurrency`` runs at once, ``drain_s`` for them when it is told to stop. ``signature`` changes when a job file
+    does (``jobs.watch``). ``housekeep`` removes what nobody needs any more.
+    """
+
+    store: Store
+    source: jobs.Source
+    clock: Clock
+    owners: Path
+    execute: Execute
+    end_group: EndGroup
+    emit: Emit
+    concurrency: int = 4
+    window: timedelta = WINDOW
+    drain_s: float = DRAIN_S
+    watch: Watch | None = None
+    signature: Callable[[], int] | None = None
+    housekeep: Callable[[datetime], None] | None = None
+
+
+class Service:
+    """One scheduler. ``run`` serves until it is told to stop, ``once`` makes one pass."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.wakes = Wakes()
+        self._plan = plan
+        self._store = plan.store
+        self._clock = plan.clock
+        self._timers = Timers(plan.clock, self.wakes)
+        self._jump = JumpDetector(plan.clock)
+        self._executor = Executor(
+            plan.concurrency, execute=plan.execute, end=self._end, on_free=lambda: self.wakes.put(Wake.FREE)
+        )
+        self._owner: owners.Owner | None = None
+        self._vanished: frozenset[str] = frozenset()
+        self._broken: frozenset[tuple[str, str]] = frozenset()
+        self._claims = True
+        self._signature: int | None = None
+        self._failed = 0
+        self._stops = 0
+        self._why = "signal"
+
+    # --- from outside -----------------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Drain and end; a second call does not wait for runs. Safe in a signal handler."""
+        self._stops += 1
+        self.wakes.put(Wake.STOP)
+
+    def reload(self) -> None:
+        """Look at all job files now."""
+        self.wakes.put(Wake.RELOAD)
+
+    def run(self) -> int:
+        """Serve. The exit code: 0 after ``stop``, 1 when it gives up, so that a service manager starts it anew."""
+        with ExitStack() as stack:
+            self._begin(stack, "serve")
+            self._timers.start()
+            stack.callback(self._timers.stop)
+            if self._plan.watch is not None:
+                stack.enter_context(self._plan.watch(self.wakes))
+            wakes = {Wake.RESCAN, Wake.SWEEP, Wake.HOUSEKEEPING}
+            while not self._stops and not self._gives_up():
+                self._guarded(wakes)
+                wakes = self.wakes.wait(_WAIT_S)
+                self._mind_the_clock(stalled=not wakes)
+            return self._drain(0 if self._stops else _STOPPED_BY_ITSELF)
+
+    def once(self) -> int:
+        """One pass: sync, recover, claim, and run until nothing that was due is left. For timers without a daemon."""
+        with ExitStack() as stack:
+            self._begin(stack, "once")
+            self._pass({Wake.RELOAD, Wake.SWEEP, Wake.HOUSEKEEPING}, confirm_gone=False)
+            self._claims = False  # what becomes due while this pass works is the next pass's
+            while not self._stops and self._executor.running:
+                self._pass(self.wakes.wait(_WAIT_S))
+            return self._drain(0)
+
+    # --- the loop ---------------------------------------------------------------------------------------------------
+
+    def _begin(self, stack: ExitStack, kind: owners.Kind) -> None:
+        self._owner = stack.enter_context(owners.Owner(self._plan.owners, kind=kind, started_at=self._clock.now()))
+        with self._store.read() as conn:
+            known = jobs.count(conn)
+        self._plan.emit(
+            ServeStarted(owner=self._name, pid=_pid(self._name), concurrency=self._plan.concurrency, jobs=known)
+        )
+
+    @property
+    def _name(self) -> str:
+        if self._owner is None:
+            raise RuntimeError("the service has not begun")
+        return self._owner.name
+
+    def _guarded(self, wakes: set[Wake]) -> None:
+        """A pass that fails (disk full, store busy) must not end the service; many in a row do."""
+        try:
+            self._pass(wakes)
+            self._failed = 0
+        except Exception as error:  # noqa: BLE001  # logged and counted; the next pass tries again
+            self._failed += 1
+            if not isinstance(error, HermesCronError):
+                _LOG.exception("a pass failed")
+            self._plan.emit(PassFailed(error=str(error)[:500], in_a_row=self._failed))
+            self._timers.set_next(self._clock.now() + _RETRY)
+
+    def _pass(self, wakes: set[Wake], *, confirm_gone: bool = True) -> None:
+        if wakes & {Wake.RELOAD, Wake.FILES} or (Wake.RESCAN in wakes and self._files_touched()):
+            self._rescan(confirm_gone=confirm_gone)
+        if Wake.SWEEP in wakes:
+            self._sweep()
+        if wakes & {Wake.STORE, Wake.SWEEP}:
+            self._cancels()
+        if Wake.HOUSEKEEPING in wakes:
+            self._housekeep()
+        self._dispatch()
+
+    def _mind_the_clock(self, *, stalled: bool) -> None:
+        moved = self._jump.jumped() if self._clock.poll_s is None else None
+        if moved is not None:
+            self._plan.emit(ClockJumped(by_s=round(moved.total_seconds(), 3)))
+        if moved is not None or stalled:
+            self._timers.restart()
+            self.wakes.put(Wake.SWEEP)
+
+    def _gives_up(self) -> bool:
+        if self._executor.lost_threads >= LOST_THREADS:
+            self._why = f"{self._executor.lost_threads} threads never came back"
+        elif self._failed >= FAILED_PASSES:
+            self._why = f"{self._failed} passes failed in a row"
+        else:
+            return False
+        return True
+
+    # --- due runs ---------------------------------------------------------------------------------------------------
+
+    def _dispatch(self) -> None:
+        while True:
+            free = self._executor.free
+            now = self._clock.now()
+            if not self._worth_writing(now, free):
+                break
+            more, taken, missed = self._store.write(partial(self._claim, free, now))
+            self._started(taken, now)
+            self._executor.start(taken)
+            self._tell_missed(missed)
+            if not more and len(taken) < free:
+                break
+            if not more and not self._executor.free:
+                break
+        with self._store.read() as conn:
+            self._timers.set_next(claims.next_wake(conn, self._clock.now()))
+
+    def _worth_writing(self, now: datetime, free: int) -> bool:
+        """A read tells whether there is anything to write: an idle look costs no commit."""
+        with self._store.read() as conn:
+            due = claims.next_wake(conn, now)
+            return (self._claims and due is not None and due <= now) or (free > 0 and takes.ready(conn, now))
+
+    def _claim(
+        self, free: int, now: datetime, conn: Connection
+    ) -> tuple[bool, list[TakenRun], tuple[tuple[str, Span], ...]]:
+        claimed = claims.claim_due(conn, now, window=self._plan.window) if self._claims else claims.Claimed()
+        return claimed.more, takes.take(conn, self._name, free, now), claimed.missed
+
+    def _started(self, taken: Iterable[TakenRun], now: datetime) -> None:
+        for run in taken:
+            late_s = 0.0 if run.scheduled_at is None else max(0.0, (now - run.scheduled_at).total_seconds())
+            self._plan.emit(
+                RunStarted(
+                    run_id=run.id,
+                    job=run.job.name,
+                    cause=run.cause,
+                    scheduled_at=run.scheduled_at,
+                    late_s=round(late_s, 3),
+                )
+            )
+
+    def _tell_missed(self, missed: Iterable[tuple[str, Span]]) -> None:
+        for name, span in missed:
+            self._plan.emit(
+                InstantsMissed(job=name, first=span.first, last=span.last, count=span.count, reason=span.reason)
+            )
+
+    def _end(self, run: TakenRun, outcome: Outcome, *, another: bool) -> TakenRun | None:
+        """On the run's thread: its end, and the next run for the same thread, in one transaction."""
+        now = self._clock.now()
+
+        def work(conn: Connection) -> list[TakenRun]:
+            runs.finish(conn, run.id, run.fence, outcome, now)
+            return takes.take(conn, self._name, 1, now) if another else []
+
+        taken = self._store.write(work)
+        self._plan.emit(
+            RunFinished(
+                run_id=run.id,
+                job=run.job.name,
+                state=outcome.state,
+                reason=outcome.reason,
+                duration_s=round((now - run.started_at).total_seconds(), 3),
+                iterations=outcome.iterations,
+                error=outcome.error,
+            )
+        )
+        self._started(taken, now)
+        return taken[0] if taken else None
+
+    def _cancels(self) -> None:
+        if self._executor.running:
+            with self._store.read() as conn:
+                asked = runs.cancels_of(conn, self._name)
+            self._executor.cancel(asked)
+
+    # --- files, owners, threads -------------------------------------------------------------------------------------
+
+    def _files_touched(self) -> bool:
+        """By stat alone: ten thousand files twice a minute must cost next to nothing."""
+        return self._plan.signature is None or self._plan.signature() != self._signature or bool(self._vanished)
+
+    def _rescan(self, *, confirm_gone: bool) -> None:
+        seen = None if self._plan.signature is None else self._plan.signature()
+        synced = jobs.sync(
+            self._store,
+            self._plan.source,
+            now=self._clock.now(),
+            actor="hand",
+            gone_before=self._vanished if confirm_gone else None,
+            window=self._plan.window,
+        )
+        self._signature = seen  # of before the look: what changed during it is looked at again
+        if synced.vanished - self._vanished:
+            self._look_again()
+        self._vanished = synced.vanished
+        if synced.added or synced.changed or synced.renamed or synced.removed:
+            self._plan.emit(
+                JobsChanged(added=synced.added, changed=synced.changed, renamed=synced.renamed, removed=synced.removed)
+            )
+        for name, error in sorted(set(synced.broken) - self._broken):
+            self._plan.emit(JobFileBroken(job=name, error=error))
+        if synced.broken:
+            self._broken = frozenset(synced.broken)
+
+    def _look_again(self) -> None:
+        """A file that is gone may be an editor in the middle of saving: believed at the second look."""
+        self._timers.soon(Wake.FILES)
+
+    def _sweep(self) -> None:
+        if self._owner is not None:
+            self._owner.beat()
+        now = self._clock.now()
+        lost = recover(self._store, self._plan.owners, me=self._name, now=now, end_group=self._plan.end_group)
+        for run in lost:
+            self._plan.emit(RunInterrupted(run_id=run.id, job=run.job_name, reason=Reason.OWNER_DIED, owner=run.owner))
+        for taken in self._executor.overlong():
+            self._store.write(partial(runs.give_up, run_id=taken.id, fence=taken.fence, now=now))
+            self._plan.emit(RunLost(run_id=taken.id, job=taken.job.name, lost_threads=self._executor.lost_threads))
+
+    def _housekeep(self) -> None:
+        now = self._clock.now()
+        with self._store.read() as conn:
+            stale = claims.stale(conn, now, window=self._plan.window)
+        if stale:
+            self._store.write(lambda conn: claims.drop_stale(conn, now, window=self._plan.window))
+        owners.forget_dead(self._plan.owners)
+        if self._plan.housekeep is not None:
+            self._plan.housekeep(now)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def _drain(self, code: int) -> int:
+        """Wait for runs, then tell them to stop, then say of the rest that they were interrupted."""
+        self._executor.close()
+        self._plan.emit(ServeStopping(why=self._why, running=self._executor.running, drain_s=self._plan.drain_s))
+        self._wait_for_runs()
+        asked = self._executor.stop_all()
+        ended = self._executor.wait(STOP_GRACE_S)
+        interrupted = 0
+        if asked or not ended:
+            interrupted = len(asked)
+            self._interrupt_rest()
+        self._plan.emit(ServeStopped(interrupted=interrupted, exit_code=code))
+        return code
+
+    def _wait_for_runs(self) -> None:
+        """Up to ``drain_s``, still answering cancels; a second ``stop`` ends the wait."""
+        from time import monotonic
+
+        end = monotonic() + self._plan.drain_s
+        while self._stops < 2 and (left := end - monotonic()) > 0 and not self._executor.wait(0):
+            wakes = self.wakes.wait(min(left, 1.0))
+            if wakes & {Wake.STORE, Wake.SWEEP}:
+                self._cancels()
+            if Wake.SWEEP in wakes and self._owner is not None:
+                self._owner.beat()
+
+    def _interrupt_rest(self) -> None:
+        now = self._clock.now()
+
+        def work(conn: Connection) -> list[runs.LostRun]:
+            return runs.interrupt(conn, runs.owned(conn, [self._name]), Reason.SHUTDOWN, now)
+
+        for run in self._store.write(work):
+            self._plan.emit(RunInterrupted(run_id=run.id, job=run.job_name, reason=Reason.SHUTDOWN, owner=self._name))
+
+
+def _pid(owner: str) -> int:
+    return int(owner.split("-")[1])
