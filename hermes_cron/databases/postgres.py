@@ -136,7 +136,7 @@ class PostgresDatabase:
                 columns = tuple(column.name for column in cursor.description or ())
             finally:
                 stream.close()
-        return columns, rows, truncated
+        return columns or _described(connection, text), rows, truncated
 
     def _explained(self, error: Exception, *, connecting: bool) -> DatabaseError:
         said = _without(str(error).strip(), self._password)
@@ -151,6 +151,14 @@ class PostgresDatabase:
         else:
             said = f"{self._address}: {said.splitlines()[-1].rpartition('FATAL:')[2].strip()}"
         return DatabaseError(f"{self._config.name} does not answer: {said}", hint=f"db test {self._config.name}")
+
+
+def _described(connection: psycopg.Connection[tuple[Any, ...]], text: str) -> tuple[str, ...]:
+    """The column names of a statement that gave no rows: a stream of nothing does not carry them."""
+    raw = connection.pgconn
+    raw.prepare(b"", text.encode())
+    described = raw.describe_prepared(b"")
+    return tuple((described.fname(at) or b"").decode("utf-8", "replace") for at in range(described.nfields))
 
 
 def _without(text: str, password: str | None) -> str:

@@ -25,7 +25,7 @@ _STRONG_ROLES: Final = {
     "pg_maintain": "may vacuum, reindex and lock every table (pg_maintain)",
     "pg_create_subscription": "may create subscriptions (pg_create_subscription)",
 }
-_USEFUL_ROLES: Final = ("pg_monitor", "pg_read_all_data")
+_USEFUL_ROLES: Final = ("pg_monitor",)
 
 _ROLE: Final = """
 select r.rolname, r.rolsuper, r.rolcreaterole, r.rolcreatedb, r.rolreplication, current_setting('server_version'),
@@ -44,24 +44,31 @@ where r.rolname <> current_user and (r.rolsuper or r.rolcreaterole or r.rolcreat
 _COUNTS: Final = f"""
 select count(*), count(*) filter (where has_table_privilege(c.oid, 'SELECT')) {_OWN_TABLES} ('r', 'p', 'f', 'm')
 """
+# Every role that the account is a member of counts, also with NOINHERIT: SET ROLE takes it on.
+_SELVES: Final = """
+(select array_agg(r.oid) from pg_catalog.pg_roles r where pg_catalog.pg_has_role(current_user, r.oid, 'member'))
+"""
 _WRITABLE: Final = f"""
 select count(*), min(n.nspname || '.' || c.relname) {_OWN_TABLES} ('r', 'p', 'f', 'v')
-  and (has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
-       or has_any_column_privilege(c.oid, 'INSERT, UPDATE'))
+  and exists (select from unnest({_SELVES}) me where has_table_privilege(me, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+              or has_any_column_privilege(me, c.oid, 'INSERT, UPDATE'))
 """
 _OWNED: Final = f"""
 select count(*), min(n.nspname || '.' || c.relname) {_OWN_TABLES} ('r', 'p', 'f', 'v', 'm', 'S')
   and pg_has_role(current_user, c.relowner, 'member')
 """
 _SEQUENCES: Final = f"""
-select count(*), min(n.nspname || '.' || c.relname) {_OWN_TABLES} ('S')
-  and case when c.relkind = 'S' then has_sequence_privilege(c.oid, 'USAGE, UPDATE') else false end
+select count(*), min(n.nspname || '.' || c.relname) {_OWN_TABLES} ('S') and case when c.relkind = 'S'
+  then exists (select from unnest({_SELVES}) me where has_sequence_privilege(me, c.oid, 'USAGE, UPDATE')) else false end
 """
-_SCHEMAS: Final = """
-select count(*), min(nspname) from pg_catalog.pg_namespace
-where nspname !~ '^pg_(toast|temp)' and has_schema_privilege(oid, 'CREATE')
+_SCHEMAS: Final = f"""
+select count(*), min(nspname) from pg_catalog.pg_namespace s where nspname !~ '^pg_(toast|temp)'
+  and exists (select from unnest({_SELVES}) me where has_schema_privilege(me, s.oid, 'CREATE'))
 """
-_DATABASE: Final = "select has_database_privilege(current_database(), 'CREATE'), current_database()"
+_DATABASE: Final = f"""
+select exists (select from unnest({_SELVES}) me where has_database_privilege(me, current_database(), 'CREATE')),
+       current_database()
+"""
 
 
 def read_account(connection: psycopg.Connection[Any]) -> Account:
@@ -74,7 +81,7 @@ def read_account(connection: psycopg.Connection[Any]) -> Account:
     return Account(
         name=name,
         engine="postgresql",
-        version=f"PostgreSQL {str(version).split()[0]}",
+        version=str(version).split()[0],
         tls=bool(tls),
         tables=tables,
         rights=rights,

@@ -70,7 +70,7 @@ class SqliteDatabase:
         return Account(
             name="file",
             engine="sqlite",
-            version=f"SQLite {sqlite3.sqlite_version}",
+            version=sqlite3.sqlite_version,
             tls=None,
             tables=int(counted.rows[0][0] or 0),
             rights=("opened read-only",),
@@ -139,30 +139,24 @@ def _open(path: Path, name: str) -> sqlite3.Connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         connection.execute("pragma query_only = on")
         connection.execute("pragma trusted_schema = off")
-        _build_virtual_tables(connection)
-        _connect_virtual_tables(connection)
+        _declare_virtual_tables(connection)
     except sqlite3.Error as error:
         connection.close()
         raise DatabaseError(f"database {name}: {path} cannot be read: {error}") from error
     return connection
 
 
-def _connect_virtual_tables(connection: sqlite3.Connection) -> None:
-    """SQLite declares a table-valued PRAGMA on first use, which looks to the authorizer like a change of the schema.
+def _declare_virtual_tables(connection: sqlite3.Connection) -> None:
+    """SQLite declares a virtual table on first use, which the authorizer takes for a change of the schema.
 
-    So they are declared before there is an authorizer; once a connection, about 2 ms.
+    So table-valued PRAGMAs and the file's own (full-text) tables are declared before there is an authorizer; about 2 ms.
     """
-    for table in (*(f"pragma_{name}" for name in sorted(SQLITE_PRAGMAS)), "json_each", "json_tree", "dbstat"):
-        with suppress(sqlite3.OperationalError):  # this library was built without it
-            connection.execute(f"explain select 1 from {table}").close()  # noqa: S608  names from our own list
-
-
-def _build_virtual_tables(connection: sqlite3.Connection) -> None:
-    """Let SQLite declare full-text and other virtual tables now: the authorizer would refuse the declaration later."""
-    named = connection.execute("select name from sqlite_master where sql like 'create virtual table%'").fetchall()
-    for (name,) in named:
-        with suppress(sqlite3.OperationalError):  # a module that is not in this SQLite: the table can not be read
-            connection.execute('select 1 from "{}" limit 0'.format(name.replace('"', '""')))  # noqa: S608
+    own = connection.execute("select name from sqlite_master where sql like 'create virtual table%'").fetchall()
+    names = [*(f"pragma_{name}" for name in sorted(SQLITE_PRAGMAS)), "json_each", "json_tree", "dbstat", *(row[0] for row in own)]
+    for name in names:
+        with suppress(sqlite3.OperationalError):  # a module that this library was built without
+            quoted = name.replace('"', '""')
+            connection.execute(f'explain select 1 from "{quoted}"').close()  # noqa: S608 the name is quoted
 
 
 def _authorize(action: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:

@@ -41,8 +41,8 @@ class QueryResult:
 class Account:
     """What the connected account is and may do.
 
-    ``powers`` are the reasons why it could change something; empty means it can only read. ``tls`` is None where
-    there is no wire (SQLite).
+    ``version`` is the server's bare number. ``powers`` are the reasons why the account could change something; empty
+    means that it can only read. ``tls`` is None where there is no wire (SQLite).
     """
 
     name: str
