@@ -152,7 +152,8 @@ def _declare_virtual_tables(connection: sqlite3.Connection) -> None:
     So table-valued PRAGMAs and the file's own (full-text) tables are declared before there is an authorizer; about 2 ms.
     """
     own = connection.execute("select name from sqlite_master where sql like 'create virtual table%'").fetchall()
-    names = [*(f"pragma_{name}" for name in sorted(SQLITE_PRAGMAS)), "json_each", "json_tree", "dbstat", *(row[0] for row in own)]
+    built_in = (*(f"pragma_{name}" for name in sorted(SQLITE_PRAGMAS)), "json_each", "json_tree", "dbstat")
+    names = [*built_in, *(row[0] for row in own)]
     for name in names:
         with suppress(sqlite3.OperationalError):  # a module that this library was built without
             quoted = name.replace('"', '""')
