@@ -1,8 +1,8 @@
-"""What does a step of a conversation cost beside a bare ``chat.completions.create`` loop with a commit a step?
+"""What does a step of a conversation cost, durably kept, beside a bare ``chat.completions.create`` loop?
 
-Both loops talk to the same stub server on loopback, send the same tools and messages, and commit every step (the
-reply and its result) to a SQLite file with ``synchronous=FULL``. The bare loop is what a reader of the openai
-package's README would write. They take turns, so that a slow moment of the machine meets both.
+Both loops talk to a stub server in a process of its own on loopback and send the same tools and messages. Ours commits
+every step (the reply and its result) to a SQLite file with ``synchronous=FULL``; the bare one, which is what a reader
+of the openai package's README would write, keeps nothing. They take turns, so that a slow moment meets both.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,6 @@ from hermes_cron.clock import SystemClock
 from hermes_cron.domain.transcript import Header, ModelRequest
 from hermes_cron.models.endpoint import Endpoint
 from hermes_cron.models.openai_compatible import OpenAICompatible
-from hermes_cron.testing import StubServer
 
 SCRIPT = {"replies": [{"repeat": True, "tool_calls": [{"name": "shell", "arguments": {"command": "echo {{n}}"}}]}]}
 TOOLS: list[dict[str, Any]] = [
@@ -63,63 +65,85 @@ def first_messages() -> list[dict[str, Any]]:
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "inspect prod db"}]
 
 
-def bare_loop(base_url: str, steps: Steps, calls: int) -> float:
-    """Seconds."""
-    import httpx2
-    import openai
-
-    with httpx2.Client(trust_env=False) as http:
-        client = openai.OpenAI(api_key="none", base_url=base_url, http_client=http)
-        messages: list[Any] = first_messages()
-        started = time.perf_counter()
-        for _ in range(calls):
-            made = client.chat.completions.create(model="m", messages=messages, tools=TOOLS, max_tokens=1000)  # type: ignore[call-overload]
-            message = made.choices[0].message.model_dump(exclude_none=True)
-            result = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": RESULT}
-            steps.add(message, result)
-            messages += [message, result]
-        return time.perf_counter() - started
+def bare_loop(client: Any, calls: int) -> float:
+    """Seconds. ``client``: an ``openai.OpenAI``, made before, as ours is."""
+    messages: list[Any] = first_messages()
+    started = time.perf_counter()
+    for _ in range(calls):
+        made = client.chat.completions.create(model="m", messages=messages, tools=TOOLS, max_tokens=1000)
+        message = made.choices[0].message.model_dump(exclude_none=True)
+        messages += [message, {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": RESULT}]
+    return time.perf_counter() - started
 
 
-def our_loop(base_url: str, steps: Steps, calls: int) -> float:
-    """Seconds."""
-    model = OpenAICompatible(Endpoint(model="m", base_url=base_url), clock=SystemClock())
+def our_loop(model: OpenAICompatible, calls: int) -> float:
+    """Seconds, with a commit a step."""
     header = Header(system=SYSTEM, tools=tuple(TOOLS), parameters={"max_tokens": 1000})
     messages = first_messages()
-    try:
-        started = time.perf_counter()
-        for _ in range(calls):
-            reply = model.complete(ModelRequest(header=header, messages=messages, timeout_s=30))
-            result = {"role": "tool", "tool_call_id": reply.tool_calls[0].id, "content": RESULT}
-            steps.add(reply.message, result)
-            messages += [reply.message, result]
-        return time.perf_counter() - started
-    finally:
-        model.close()
-
-
-def measure(loop: Callable[[str, Steps, int], float], calls: int) -> float:
-    """Milliseconds a step, on a fresh server and a fresh file."""
-    with tempfile.TemporaryDirectory() as folder, StubServer(SCRIPT) as stub:
+    with tempfile.TemporaryDirectory() as folder:
         steps = Steps(Path(folder) / "steps.db")
         try:
-            return loop(stub.base_url, steps, calls) / calls * 1000
+            started = time.perf_counter()
+            for _ in range(calls):
+                reply = model.complete(ModelRequest(header=header, messages=messages, timeout_s=30))
+                result = {"role": "tool", "tool_call_id": reply.tool_calls[0].id, "content": RESULT}
+                steps.add(reply.message, result)
+                messages += [reply.message, result]
+            return time.perf_counter() - started
         finally:
             steps.close()
 
 
+def commit_ms() -> float:
+    """The median of a durable commit here and now: a slow disk, not a slow client, shows in this number."""
+    with tempfile.TemporaryDirectory() as folder:
+        steps = Steps(Path(folder) / "steps.db")
+        taken = []
+        for _ in range(30):
+            started = time.perf_counter()
+            steps.add({"role": "tool", "content": RESULT})
+            taken.append((time.perf_counter() - started) * 1000)
+        steps.close()
+        return statistics.median(taken)
+
+
+@contextmanager
+def stub_process() -> Iterator[str]:
+    """Its base URL. In this process it would share the interpreter's lock with what is measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "script.json"
+        script.write_text(json.dumps(SCRIPT), encoding="utf-8")
+        command = [sys.executable, "-m", "hermes_cron", "dev", "stub", str(script), "-q"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                yield process.stdout.readline().strip()
+            finally:
+                process.terminate()
+
+
 def run() -> list[Figure]:
-    for loop in (bare_loop, our_loop):
-        measure(loop, 2)  # imports
+    import httpx2
+    import openai
+
     figures = []
-    for calls, limit in LIMITS.items():
-        bare, ours = [], []
-        for _ in range(ROUNDS[calls]):
-            bare.append(measure(bare_loop, calls))
-            ours.append(measure(our_loop, calls))
-        ratio = statistics.median(ours) / statistics.median(bare)
-        note = f"ms a step, ours {spread(ours)}, bare {spread(bare)}"
-        figures.append(Figure(name=f"client loop, {calls} calls", value=ratio, unit="x bare", limit=limit, note=note))
+    with stub_process() as base_url, httpx2.Client(trust_env=False) as http:
+        client = openai.OpenAI(api_key="none", base_url=base_url, http_client=http)
+        model = OpenAICompatible(Endpoint(model="m", base_url=base_url), clock=SystemClock())
+        bare_loop(client, 2)
+        our_loop(model, 2)
+        for calls, limit in LIMITS.items():
+            bare, ours, commits = [], [], []
+            for _ in range(ROUNDS[calls]):
+                bare.append(bare_loop(client, calls) / calls * 1000)
+                ours.append(our_loop(model, calls) / calls * 1000)
+                commits.append(commit_ms())
+            ratio = statistics.median(ours) / statistics.median(bare)
+            note = f"ms a step, min/median/max: ours {spread(ours)}, bare {spread(bare)}, a commit {spread(commits)}"
+            figures.append(
+                Figure(name=f"client loop, {calls} calls", value=ratio, unit="x bare", limit=limit, note=note)
+            )
+        model.close()
     return figures
 
 
