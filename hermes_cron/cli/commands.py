@@ -54,7 +54,7 @@ COMMANDS: dict[str, Entry] = {
     "history": Entry("history", "Every due instant and what became of it", "每个应运行时刻及其结果"),
     "explain": Entry("explain", "What a schedule means, with its next times", "解释一个时间表并列出接下来的时间"),
     "check": Entry("check", "Validate job files", "校验任务文件"),
-    "runs": Entry("runs", "List, show, trace, steer and cancel runs", "列出、查看、追踪、引导和取消运行", noun=True),
+    "runs": Entry("runs", "List, show, trace and cancel runs", "列出、查看、追踪和取消运行", noun=True),
     "skills": Entry("skills", "List, show, lint and test skills", "列出、查看、校验和测试技能", noun=True),
     "db": Entry("db", "Databases that jobs may read", "任务可读取的数据库", noun=True),
     "secrets": Entry("secrets", "Encrypted values that jobs use by name", "加密保存、按名引用的密钥", noun=True),

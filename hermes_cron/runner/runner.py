@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,7 +18,7 @@ from hermes_cron.agent.loop import AgentRun, run_agent
 from hermes_cron.agent.stop import LoopResult
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.command import Flag, RunCommand
-from hermes_cron.domain.job import Job, Scalar, Work
+from hermes_cron.domain.job import Job, Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.transcript import Header
 from hermes_cron.errors import HermesCronError, ModelError
@@ -110,7 +111,14 @@ class Runner:
             raise
         except HermesCronError as error:
             outcome = failed(error)
+        finally:
+            self.leave(taken)
         return self._kept(taken, outcome)
+
+    def leave(self, taken: TakenRun) -> None:
+        """Remove the run's scratch folder when nothing lies in it; what a run left there is kept."""
+        with contextlib.suppress(OSError):
+            (self._parts.home.work / taken.id).rmdir()
 
     def _work(self, taken: TakenRun, cancel: Flag, emit: Emit) -> Outcome:
         match taken.job.work:
@@ -280,8 +288,3 @@ def report_text(taken: TakenRun, outcome: Outcome) -> str:
         *(["", outcome.text] if outcome.text else []),
     ]
     return "\n".join(lines)
-
-
-def prompt_job(prompt: str, *, timezone: str, databases: Sequence[str], arguments: Mapping[str, Scalar]) -> Job:
-    """The job behind ``run --prompt``: it has no file and no schedule."""
-    return Job(name="prompt", timezone=timezone, prompt=prompt, databases=tuple(databases), vars=dict(arguments))

@@ -1,0 +1,94 @@
+"""What does a person see of a run while it goes on? Lines on stderr, one a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hermes_cron.cli import output
+from hermes_cron.cli.context import Cli
+
+_TEXTS = {
+    "en": {
+        "by_playbook": "playbook {skill} on {database}",
+        "by_host_playbook": "playbook {skill}",
+        "by_model": "{model}",
+        "by_script": "script",
+        "ok": "ok",
+        "failed": "failed",
+        "waiting": "waiting for a free place: {busy} runs are going on",
+        "asked": "model call {n}",
+    },
+    "zh": {
+        "by_playbook": "playbook {skill}，数据库 {database}",
+        "by_host_playbook": "playbook {skill}",
+        "by_model": "{model}",
+        "by_script": "脚本",
+        "ok": "正常",
+        "failed": "失败",
+        "waiting": "等待空位：正在运行 {busy} 个",
+        "asked": "第 {n} 次模型调用",
+    },
+}
+_STATUS_COLUMNS = 10
+
+
+class Progress:
+    """Notes about one run. ``emit`` may be called from any of the run's threads."""
+
+    def __init__(self, state: Cli) -> None:
+        self._state = state
+        self._texts = _TEXTS[state.lang]
+        self._columns = 0
+        self._playbook = False
+
+    def begin(self, run_id: str, job_name: str) -> None:
+        """The first line's left part; ``prepared`` completes it."""
+        self._head = f"run {run_id}  {job_name}"
+
+    def script(self) -> None:
+        self._state.note(f"{self._head}  {self._texts['by_script']}")
+
+    def emit(self, event: str, facts: Mapping[str, object]) -> None:
+        """An event of the loop or of the playbook."""
+        handler = {
+            "prepared": self._prepared,
+            "playbook_started": self._started,
+            "playbook_step": self._step,
+            "tool_finished": self._tool,
+        }.get(event)
+        if handler is not None:
+            handler(facts)
+
+    def _prepared(self, facts: Mapping[str, Any]) -> None:
+        route = facts["route"]
+        self._playbook = route.playbook is not None
+        if not self._playbook:
+            said = self._texts["by_model"].format(model=facts["model"])
+        elif route.database is None:
+            said = self._texts["by_host_playbook"].format(skill=route.skill.name)
+        else:
+            said = self._texts["by_playbook"].format(skill=route.skill.name, database=route.database)
+        self._state.note(f"{self._head}  {said}")
+
+    def _started(self, facts: Mapping[str, Any]) -> None:
+        self._columns = max((output.width(step) for step in facts["steps"]), default=0)
+
+    def _step(self, facts: Mapping[str, Any]) -> None:
+        name = output.pad(str(facts["step"]), self._columns)
+        status = str(facts["status"])
+        took = f"  {facts['elapsed_s']:.1f} s" if facts["checked"] else ""
+        shown = output.pad(status, _STATUS_COLUMNS) if took else status
+        self._state.note(f"  {name}  {shown}{took}")
+
+    def _tool(self, facts: Mapping[str, Any]) -> None:
+        if not self._playbook:
+            self.tool(str(facts["tool"]), ok=bool(facts["ok"]), elapsed_ms=int(facts["elapsed_ms"]))
+
+    def tool(self, name: str, *, ok: bool, elapsed_ms: int) -> None:
+        """A tool call that ended."""
+        status = self._texts["ok"] if ok else self._texts["failed"]
+        self._state.note(f"  {output.pad(name, 21)}  {output.pad(status, _STATUS_COLUMNS)}  {elapsed_ms / 1000:.1f} s")
+
+    def waiting(self, busy: int) -> None:
+        self._state.note("  " + self._texts["waiting"].format(busy=busy))

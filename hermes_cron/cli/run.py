@@ -1,0 +1,212 @@
+"""``run``: a job now, or a prompt once. Progress on stderr, the report on stdout."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hermes_cron.cli import jobs_known, run_result
+from hermes_cron.cli.context import Cli, cli
+from hermes_cron.cli.progress import Progress
+from hermes_cron.errors import Usage
+
+if TYPE_CHECKING:
+    from hermes_cron.domain.job import Job, Scalar
+    from hermes_cron.domain.run import TakenRun
+    from hermes_cron.store.runs import Start
+
+app = typer.Typer(help="Run a job now, or a prompt once.", add_completion=False)
+
+HELP_ZH = {
+    "Run a job now, or a prompt once.": "立即运行任务，或运行一次提示词。",
+    "The job to run.": "要运行的任务。",
+    "Run this text without a job.": "不建任务，直接运行这段提示词。",
+    "Queue it for the scheduler and return.": "交给调度器排队，立即返回。",
+    "Show prompt and tools; run nothing.": "只显示提示词和工具，不执行。",
+    "A value for the prompt's {{ vars.KEY }} (repeatable).": "提示词中 {{ vars.KEY }} 的值（可重复）。",
+    "A database that the prompt may read (repeatable).": "提示词可读取的数据库（可重复）。",
+    "A skill to use (repeatable).": "使用的技能（可重复）。",
+    "A tool to offer (repeatable; default: what is needed).": "提供的工具（可重复；默认按需）。",
+    "Another model for this run.": "本次运行使用的模型。",
+}
+
+_FOLLOW_S = 0.1
+_CTRL_C = 130
+
+
+@app.command("run", help="Run a job now, or a prompt once.")
+def run(
+    job: Annotated[str | None, typer.Argument(metavar="JOB", help="The job to run.")] = None,
+    *,
+    prompt: Annotated[str | None, typer.Option("--prompt", help="Run this text without a job.")] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Queue it for the scheduler and return.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show prompt and tools; run nothing.")] = False,
+    values: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A value for the prompt's {{ vars.KEY }} (repeatable)."),
+    ] = None,
+    db: Annotated[
+        list[str] | None, typer.Option("--db", help="A database that the prompt may read (repeatable).")
+    ] = None,
+    skill: Annotated[list[str] | None, typer.Option("--skill", help="A skill to use (repeatable).")] = None,
+    tool: Annotated[
+        list[str] | None, typer.Option("--tool", help="A tool to offer (repeatable; default: what is needed).")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Another model for this run.")] = None,
+) -> None:
+    state = cli()
+    if (job is None) == (prompt is None):
+        raise Usage("run what? Name a job, or give --prompt TEXT", hint="hermes-cron list")
+    start = (
+        _of_job(state, job, values or [])
+        if job is not None
+        else _of_prompt(state, prompt or "", {"db": db, "skill": skill, "tool": tool, "model": model})
+    )
+    if dry_run:
+        run_result.show_preview(state, start)
+        return
+    if detach:
+        run_id = state.app.queue_run(start)
+        run_result.queued(state, run_id, start.job.name)
+        return
+    raise typer.Exit(_foreground(state, start))
+
+
+def _of_job(state: Cli, word: str, values: list[str]) -> Start:
+    from hermes_cron.store.runs import Start
+
+    listed = jobs_known.one(state, word)
+    if listed.broken:
+        from hermes_cron.errors import JobFileError
+
+        raise JobFileError(listed.broken, hint=f"hermes-cron edit {listed.name}")
+    job = state.app.job(listed.uid)
+    return Start(job=job, job_uid=listed.uid, actor="cli", arguments=_arguments(job, values))
+
+
+def _arguments(job: Job, values: list[str]) -> dict[str, Scalar]:
+    """``--set`` values with the type of the variable's default."""
+    found: dict[str, Scalar] = {}
+    for text in values:
+        key, equals, value = text.partition("=")
+        if not equals or key not in job.vars:
+            known = ", ".join(job.vars) or "none"
+            raise Usage(f'--set {text}: {job.name} has no variable "{key}"', hint=f"its variables: {known}")
+        found[key] = _typed(key, value, job.vars[key])
+    return found
+
+
+def _typed(key: str, value: str, default: Scalar) -> Scalar:
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False, "on": True, "off": False}[value.lower()]
+        if isinstance(default, int):
+            return int(value)
+        if isinstance(default, float):
+            return float(value)
+    except (ValueError, KeyError):
+        kind = type(default).__name__
+        raise Usage(f'--set {key}={value}: "{value}" is not {kind}, as the default {default!r} is') from None
+    return value
+
+
+def _of_prompt(state: Cli, prompt: str, options: Mapping[str, Any]) -> Start:
+    from dataclasses import replace
+
+    from hermes_cron.domain.run import Cause
+    from hermes_cron.jobs.resolve import databases_named, no_database
+    from hermes_cron.store.runs import Start
+
+    if not prompt.strip():
+        from hermes_cron.errors import PromptEmpty
+
+        raise PromptEmpty("--prompt is empty", hint='hermes-cron run --prompt "inspect prod"')
+    known = tuple(state.settings.databases)
+    named = databases_named(prompt, known)
+    wanted = tuple(options["db"] or named.known)
+    for name in (*named.unknown, *wanted):
+        if name not in known:
+            raise no_database(name, known)
+    job = replace(
+        state.app.prompt_job(prompt, databases=wanted),
+        skills=tuple(options["skill"] or ()),
+        tools=tuple(options["tool"]) if options["tool"] else None,
+        model=options["model"],
+    )
+    return Start(job=job, job_uid=None, actor="cli", cause=Cause.PROMPT)
+
+
+def _foreground(state: Cli, start: Start) -> int:
+    """The exit code. A living scheduler executes the run and this command follows it; else it is executed here."""
+    progress = Progress(state)
+    if state.app.serving():
+        run_id = state.app.queue_run(start)
+        interrupted = _follow(state, run_id, start, progress)
+    else:
+        interrupted, run_id = _here(state, start, progress)
+    code = run_result.show(state, state.app.run_row(run_id))
+    return _CTRL_C if interrupted else code
+
+
+def _here(state: Cli, start: Start, progress: Progress) -> tuple[bool, str]:
+    cancel = threading.Event()
+
+    def stop(_number: int, _frame: object) -> None:
+        if cancel.is_set():
+            raise KeyboardInterrupt  # asked twice: leave at once, the run ends as interrupted
+        cancel.set()
+        state.note("stopping after this step; Ctrl-C again leaves at once")
+
+    def begun(taken: TakenRun) -> None:
+        progress.begin(taken.id, taken.job.name)
+        if taken.job.script is not None:
+            progress.script()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        run_id = state.app.run_here(start, cancel=cancel, begun=begun, emit=progress.emit)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return cancel.is_set(), run_id
+
+
+def _follow(state: Cli, run_id: str, start: Start, progress: Progress) -> bool:
+    """Show the rows of a run that a scheduler executes. Ctrl-C cancels the run; a killed command does not."""
+    progress.begin(run_id, start.job.name)
+    state.note(f"run {run_id}  {start.job.name}")
+    asked = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: asked.set())
+    cancelled = told = False
+    seen: dict[str, int] = {}
+    try:
+        while True:
+            row, ended = state.app.new_tool_steps(run_id, seen)
+            for step in ended:
+                progress.tool(step["tool"], ok=bool(step["ok"]), elapsed_ms=step["ms"] or 0)
+            if row["ended_at"] is not None:
+                return cancelled
+            if row["state"] == "queued" and not told:
+                told = _say_waiting(state, row, progress)
+            if asked.is_set() and not cancelled:
+                cancelled = True
+                state.app.cancel_run(run_id, by="cli")
+            if not state.app.serving() and row["state"] == "queued":
+                state.note("the scheduler ended; the run stays queued until one starts")
+                return cancelled
+            time.sleep(_FOLLOW_S)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _say_waiting(state: Cli, row: Mapping[str, Any], progress: Progress) -> bool:
+    """After a second in the queue, why."""
+    if (state.clock.now() - row["queued_at"]).total_seconds() < 1:
+        return False
+    progress.waiting(state.app.running_count())
+    return True

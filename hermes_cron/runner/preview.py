@@ -1,0 +1,46 @@
+"""What would a run send first? The same preparation, with nothing executed and nothing kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+from typing import Any
+
+from hermes_cron.domain.job import Job, Scalar, Work
+from hermes_cron.domain.run import Cause, TakenRun
+from hermes_cron.runner.runner import Runner
+
+
+def preview(runner: Runner, job: Job, *, now: datetime, arguments: Mapping[str, Scalar]) -> dict[str, Any]:
+    """``system``, ``task``, ``tools`` and who would drive the run. Raises what the run would fail with beforehand."""
+    if job.work is Work.SCRIPT:
+        return {
+            "job": job.name, "runs_by": "script", "tools": [], "left_out": {}, "databases": [],
+            "system": "", "task": job.script,
+        }  # fmt: skip
+    taken = TakenRun(
+        id="dry-run",
+        job_uid=None,
+        job=job,
+        cause=Cause.MANUAL,
+        owner="dry-run",
+        fence=0,
+        attempt=1,
+        started_at=now,
+        deadline_at=now + timedelta(minutes=job.limits.minutes),
+        arguments=arguments,
+    )
+    with ExitStack() as stack:
+        stack.callback(runner.leave, taken)
+        prepared = runner.prepare(taken, threading.Event(), stack)
+    return {
+        "job": job.name,
+        "runs_by": prepared.header.model,
+        "tools": sorted(prepared.toolbox.tools),
+        "left_out": dict(prepared.left_out),
+        "databases": list(job.databases),
+        "system": "" if prepared.route.playbook is not None else prepared.header.system,
+        "task": prepared.task,
+    }

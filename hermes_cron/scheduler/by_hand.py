@@ -1,0 +1,77 @@
+"""How does a run start by hand, here or in a living scheduler?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hermes_cron.domain.run import Outcome, RunState, TakenRun
+from hermes_cron.errors import Conflict
+from hermes_cron.home import Home
+from hermes_cron.ports import Clock
+from hermes_cron.scheduler.owners import Owner
+from hermes_cron.store import runs, takes
+from hermes_cron.store.engine import Store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+Execute = Callable[[TakenRun, threading.Event], Outcome]
+
+
+def queue(store: Store, start: runs.Start, clock: Clock) -> str:
+    """A queued run for whichever scheduler comes first; its id. Raises ``Conflict`` when the job runs already."""
+    now = clock.now()
+    return store.write(lambda conn: runs.enqueue(conn, start, now))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """How this process executes a run: ``begun`` is told once the run is its own, ``cancel`` stops it."""
+
+    home: Home
+    execute: Execute
+    cancel: threading.Event
+    begun: Callable[[TakenRun], None]
+
+
+def run_here(store: Store, start: runs.Start, clock: Clock, here: Here) -> str:
+    """Queue, take and execute in this process, which owns the run until its end; its id.
+
+    An exception of ``execute`` ends the run as ``failed: crashed`` and goes on. Raises ``Conflict`` when the job runs
+    already.
+    """
+    with Owner(here.home.owners, kind="run", started_at=clock.now()) as owner:
+
+        def work(conn: Connection) -> TakenRun:
+            now = clock.now()
+            run_id = runs.enqueue(conn, start, now)
+            taken = takes.take_run(conn, run_id, owner.name, now)
+            if taken is None:
+                raise Conflict(
+                    f"{start.job.name} is running already, and its next run waits for that",
+                    hint="hermes-cron run --detach queues one more",
+                )
+            return taken
+
+        taken = store.write(work)
+        here.begun(taken)
+        try:
+            outcome = here.execute(taken, here.cancel)
+        except Exception as error:
+            _end(store, taken, crashed(error), clock)
+            raise
+        _end(store, taken, outcome, clock)
+        return taken.id
+
+
+def crashed(error: Exception) -> Outcome:
+    """A bug of ours: the row says so, the traceback goes on to whoever called."""
+    return Outcome(state=RunState.FAILED, reason="crashed", error=f"{type(error).__name__}: {error}"[:500])
+
+
+def _end(store: Store, taken: TakenRun, outcome: Outcome, clock: Clock) -> None:
+    now = clock.now()
+    store.write(lambda conn: runs.finish(conn, taken.id, taken.fence, outcome, now))

@@ -1,0 +1,124 @@
+"""How does a run look to whoever asks: its row, its steps, its place in the list?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from hermes_cron.errors import NameAmbiguous, NotFound
+from hermes_cron.store.tables import EffectRow, MessageRow, RunRow, SessionRow
+
+_runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_messages = MessageRow.__table__  # type: ignore[attr-defined]
+_sessions = SessionRow.__table__  # type: ignore[attr-defined]
+_effects = EffectRow.__table__  # type: ignore[attr-defined]
+
+Row = dict[str, Any]
+
+
+def run(conn: Connection, word: str) -> Row:
+    """The run with this id, or the only one whose id begins so. Raises ``NotFound``, ``NameAmbiguous``."""
+    exact = conn.execute(select(_runs).where(_runs.c.id == word)).mappings().first()
+    if exact is not None:
+        return dict(exact)
+    like = select(_runs).where(_runs.c.id.startswith(word, autoescape=True)).order_by(_runs.c.id).limit(6)
+    found = [dict(row) for row in conn.execute(like).mappings()] if word else []
+    if len(found) > 1:
+        raise NameAmbiguous(
+            f'several runs begin with "{word}": {", ".join(row["id"] for row in found)}', hint="write more of the id"
+        )
+    if not found:
+        raise NotFound(f'no run "{word}"', hint="hermes-cron runs list")
+    return found[0]
+
+
+def runs(conn: Connection, *, job_uid: str | None = None, states: Sequence[str] = (), limit: int = 20) -> list[Row]:
+    """Newest first."""
+    query = select(_runs).order_by(_runs.c.queued_at.desc(), _runs.c.id.desc()).limit(limit)
+    if job_uid is not None:
+        query = query.where(_runs.c.job_uid == job_uid)
+    if states:
+        query = query.where(_runs.c.state.in_(states))
+    return [dict(row) for row in conn.execute(query).mappings()]
+
+
+def sessions(conn: Connection, run_id: str) -> list[Row]:
+    """Oldest first."""
+    query = select(_sessions).where(_sessions.c.run_id == run_id).order_by(_sessions.c.started_at)
+    return [dict(row) for row in conn.execute(query).mappings()]
+
+
+def rows(conn: Connection, session_id: str, *, after: int = -1) -> list[Row]:
+    """A session's rows from ``after`` on, in order; ``body`` decoded, None while a result is awaited."""
+    query = (
+        select(_messages).where(_messages.c.session_id == session_id, _messages.c.seq > after).order_by(_messages.c.seq)
+    )
+    return [
+        {**row, "body": None if row["body"] is None else json.loads(row["body"])}
+        for row in conn.execute(query).mappings()
+    ]
+
+
+def effects(conn: Connection, run_id: str) -> dict[tuple[str, int], Row]:
+    """Intents by (session, seq)."""
+    query = select(_effects).where(_effects.c.run_id == run_id)
+    return {(row["session_id"], row["seq"]): dict(row) for row in conn.execute(query).mappings()}
+
+
+def steps(conn: Connection, run_id: str) -> list[Row]:
+    """Model and tool calls in order: what ``runs trace`` shows. Every call stands with its result.
+
+    A tool step's ``arguments`` are the text of the call; ``result_bytes`` is None while no result came; ``receipt``
+    is whether an effect reported back (None for reads).
+    """
+    intents = effects(conn, run_id)
+    found: list[Row] = []
+    for session in sessions(conn, run_id):
+        calls: dict[str, Row] = {}
+        for row in rows(conn, session["id"]):
+            if row["role"] == "assistant" and row["body"] is not None:
+                found.append(_model_step(session, row))
+                calls |= {call["id"]: call["function"] for call in row["body"].get("tool_calls") or ()}
+            elif row["role"] == "tool":
+                intent = intents.get((session["id"], row["seq"]))
+                found.append(_tool_step(session, row, calls.get(row["call_id"]) or {}, intent))
+    return found
+
+
+def _model_step(session: Row, row: Row) -> Row:
+    body = row["body"]
+    return {
+        "session": session["id"],
+        "phase": session["kind"],
+        "seq": row["seq"],
+        "step": "model",
+        "ms": row["elapsed_ms"],
+        "calls": len(body.get("tool_calls") or ()),
+        "text_bytes": len(str(body.get("content") or "").encode()),
+        "at": row["at"],
+    }
+
+
+def _tool_step(session: Row, row: Row, call: Row, intent: Row | None) -> Row:
+    content = None if row["body"] is None else str(row["body"].get("content") or "")
+    return {
+        "session": session["id"],
+        "phase": session["kind"],
+        "seq": row["seq"],
+        "step": "tool",
+        "id": row["call_id"],
+        "tool": row["tool"],
+        "arguments": call.get("arguments", ""),
+        "arguments_hash": row["arguments_hash"],
+        "ok": row["ok"],
+        "exit_code": row["exit_code"],
+        "started_ms": row["started_ms"],
+        "ms": row["elapsed_ms"],
+        "result_bytes": None if content is None else len(content.encode()),
+        "effect": intent["effect"] if intent else "read",
+        "receipt": None if intent is None else intent["receipt_at"] is not None,
+        "at": row["at"],
+    }
