@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from hermes_cron.domain.database import Account, DatabaseConfig, QueryResult, Schema
 from hermes_cron.errors import AccountTooPowerful
@@ -53,18 +53,21 @@ def require_reader(account: Account, *, allow: bool) -> None:
     """Raises AccountTooPowerful for an account that could write, unless ``allow``."""
     if not account.powers or allow:
         return
+    more = account.powers[1:]
     raise AccountTooPowerful(
         f"refused: account {account.name} {account.powers[0]}, it could write",
-        hint=REMEDY,
-        details={"account": account.name, "powers": list(account.powers)},
+        details={**({"also": "; ".join(more)} if more else {}), **_REMEDIES},
     )
 
 
-REMEDY = """\
-make a reader   psql ... <<'SQL'
-                CREATE ROLE watcher LOGIN PASSWORD '...';  GRANT pg_monitor, pg_read_all_data TO watcher;
-                SQL
-or insist       --allow-writable-account (three fences still hold; the audit records it)"""
+_REMEDIES: Final = {
+    "make_a_reader": (
+        "psql ... <<'SQL'\n"
+        "CREATE ROLE watcher LOGIN PASSWORD '...';  GRANT pg_monitor, pg_read_all_data TO watcher;\n"
+        "SQL"
+    ),
+    "or_insist": "--allow-writable-account (three fences still hold; the audit records it)",
+}
 
 
 def _need_driver() -> None:

@@ -85,7 +85,7 @@ def read_only(sql: str, *, dialect: DialectName) -> str:
 
 
 def refusal(reason: str, *, hint: str = _HINT) -> SqlNotReadOnly:
-    return SqlNotReadOnly(f"refused before it was sent: {reason}", hint=hint, details={"reason": reason})
+    return SqlNotReadOnly(f"refused before it was sent: {reason}", hint=hint)
 
 
 def _check_characters(sql: str, dialect: DialectName) -> None:

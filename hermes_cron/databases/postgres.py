@@ -150,7 +150,10 @@ class PostgresDatabase:
             said = f"no answer from {self._address} within {CONNECT_TIMEOUT_S} s"
         else:
             said = f"{self._address}: {said.splitlines()[-1].rpartition('FATAL:')[2].strip()}"
-        return DatabaseError(f"{self._config.name} does not answer: {said}", hint=f"db test {self._config.name}")
+        return DatabaseError(
+            f"{self._config.name} does not answer: {said}",
+            details={"look": f"hermes-cron db test {self._config.name}"},
+        )
 
 
 def _described(connection: psycopg.Connection[tuple[Any, ...]], text: str) -> tuple[str, ...]:

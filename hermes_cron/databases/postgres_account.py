@@ -52,7 +52,7 @@ _WRITABLE: Final = f"""
 select count(*), min(n.nspname || '.' || c.relname) {_OWN_TABLES} ('r', 'p', 'f', 'v')
   and exists (select from unnest({_SELVES}) me where has_table_privilege(me, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
               or has_any_column_privilege(me, c.oid, 'INSERT, UPDATE'))
-"""
+"""  # noqa: S608 the parts are constants of this module
 _OWNED: Final = f"""
 select count(*), min(n.nspname || '.' || c.relname) {_OWN_TABLES} ('r', 'p', 'f', 'v', 'm', 'S')
   and pg_has_role(current_user, c.relowner, 'member')
@@ -60,15 +60,15 @@ select count(*), min(n.nspname || '.' || c.relname) {_OWN_TABLES} ('r', 'p', 'f'
 _SEQUENCES: Final = f"""
 select count(*), min(n.nspname || '.' || c.relname) {_OWN_TABLES} ('S') and case when c.relkind = 'S'
   then exists (select from unnest({_SELVES}) me where has_sequence_privilege(me, c.oid, 'USAGE, UPDATE')) else false end
-"""
+"""  # noqa: S608 the parts are constants of this module
 _SCHEMAS: Final = f"""
 select count(*), min(nspname) from pg_catalog.pg_namespace s where nspname !~ '^pg_(toast|temp)'
   and exists (select from unnest({_SELVES}) me where has_schema_privilege(me, s.oid, 'CREATE'))
-"""
+"""  # noqa: S608 the parts are constants of this module
 _DATABASE: Final = f"""
 select exists (select from unnest({_SELVES}) me where has_database_privilege(me, current_database(), 'CREATE')),
        current_database()
-"""
+"""  # noqa: S608 the parts are constants of this module
 
 
 def read_account(connection: psycopg.Connection[Any]) -> Account:

@@ -27,13 +27,12 @@ class DatabaseRegistry:
         return tuple(sorted(self.configs))
 
     def config(self, name: str) -> DatabaseConfig:
-        """Raises NotFound with the nearest names."""
+        """Raises NotFound with the known names."""
         found = self.configs.get(name)
         if found is None:
             raise NotFound(
                 f'no database "{name}"',
-                hint=f"hermes-cron db add {name}",
-                details={"known": list(self.names()), "nearest": _nearest(name, self.names())},
+                details={"known": list(self.names()), "add_one": f"hermes-cron db add {name}"},
             )
         return anchored(found, self.root)
 
@@ -55,9 +54,3 @@ def anchored(config: DatabaseConfig, root: Path) -> DatabaseConfig:
         return config
     path = sqlite_path(config.url)
     return replace(config, url=str(path if path.is_absolute() else root / path))
-
-
-def _nearest(name: str, known: tuple[str, ...]) -> list[str]:
-    from difflib import get_close_matches
-
-    return get_close_matches(name, known, n=3)

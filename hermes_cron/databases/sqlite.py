@@ -127,7 +127,7 @@ def _open(path: Path, name: str) -> sqlite3.Connection:
     if not path.exists():
         raise NotFound(
             f"database {name}: there is no file {path}",
-            hint="it is never created here; check the path: db show " + name,
+            details={"look": f"hermes-cron db show {name}"},
         )
     uri = f"file:{quote(str(path.resolve()))}?mode=ro"
     try:
@@ -149,7 +149,7 @@ def _open(path: Path, name: str) -> sqlite3.Connection:
 def _declare_virtual_tables(connection: sqlite3.Connection) -> None:
     """SQLite declares a virtual table on first use, which the authorizer takes for a change of the schema.
 
-    So table-valued PRAGMAs and the file's own (full-text) tables are declared before there is an authorizer; about 2 ms.
+    So table-valued PRAGMAs and the file's own (full-text) tables are declared before there is one; about 2 ms.
     """
     own = connection.execute("select name from sqlite_master where sql like 'create virtual table%'").fetchall()
     built_in = (*(f"pragma_{name}" for name in sorted(SQLITE_PRAGMAS)), "json_each", "json_tree", "dbstat")

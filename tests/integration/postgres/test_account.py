@@ -38,9 +38,9 @@ def test_a_superuser_is_refused_with_a_remedy(server: PostgresServer, owner: str
     found = account(server, SUPERUSER, SUPERUSER_PASSWORD)
     with pytest.raises(AccountTooPowerful, match="refused: account postgres is a superuser, it could write") as refused:
         require_reader(found, allow=False)
-    assert "CREATE ROLE watcher LOGIN" in str(refused.value.hint)
-    assert "GRANT pg_monitor, pg_read_all_data TO watcher" in str(refused.value.hint)
-    assert "--allow-writable-account" in str(refused.value.hint)
+    assert "CREATE ROLE watcher LOGIN" in str(refused.value.details["make_a_reader"])
+    assert "GRANT pg_monitor, pg_read_all_data TO watcher" in str(refused.value.details["make_a_reader"])
+    assert "--allow-writable-account" in str(refused.value.details["or_insist"])
     require_reader(found, allow=True)
 
 
