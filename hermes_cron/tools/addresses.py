@@ -19,8 +19,8 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _SIX_TO_FOUR = ipaddress.IPv6Network("2002::/16")
 
 
-def reachable(host: str, port: int, allowed: Sequence[str]) -> str:
-    """The address to connect to. Raises ``Refused`` when any address of the host is off limits.
+def reachable(host: str, port: int, allowed: Sequence[str]) -> tuple[str, ...]:
+    """The addresses to connect to, in the order in which to try them. Raises ``Refused`` when any address of the host is off limits.
 
     ``allowed`` are host names, addresses or networks (``10.1.0.0/16``) that may be private.
     """
@@ -33,7 +33,7 @@ def reachable(host: str, port: int, allowed: Sequence[str]) -> str:
                     f"{host} is {address}: an address that is not public",
                     hint="tools.http_private_hosts in config.toml allows a host",
                 )
-    return str(addresses[0])
+    return tuple(map(str, addresses))
 
 
 def is_public(address: Address) -> bool:

@@ -62,28 +62,36 @@ def get(arguments: HttpGet, context: ToolContext) -> str:
 
 
 def _fetch(client: httpx2.Client, url: str, context: ToolContext, end: float) -> _Answer:
-    parts, host, port = _checked(url)
-    address = reachable(host, port, context.private_hosts)
-    target = httpx2.URL(url).copy_with(host=address, fragment=None)
-    default = _PORTS[parts] == port
+    _, host, port = _checked(url)
+    addresses = reachable(host, port, context.private_hosts)
+    for address in addresses:
+        try:
+            return _ask(client, url, address, context, end)
+        except httpx2.ConnectError as error:
+            if address == addresses[-1]:
+                raise ToolFailed(f"{host}: {error or type(error).__name__}") from error
+        except httpx2.TimeoutException as error:
+            raise ToolFailed(f"{host} did not answer in time") from error
+        except httpx2.HTTPError as error:
+            raise ToolFailed(f"{host}: {error or type(error).__name__}") from error
+    raise ToolFailed(f"{host} has no address")
+
+
+def _ask(client: httpx2.Client, url: str, address: str, context: ToolContext, end: float) -> _Answer:
+    scheme, host, port = _checked(url)
     named = f"[{host}]" if ":" in host else host
     request = client.build_request(
         "GET",
-        target,
-        headers={**_HEADERS, "Host": named if default else f"{named}:{port}"},
+        httpx2.URL(url).copy_with(host=address, fragment=None),
+        headers={**_HEADERS, "Host": named if port == _PORTS[scheme] else f"{named}:{port}"},
         extensions={"sni_hostname": host},
         timeout=max(0.1, end - time.monotonic()),
     )
+    response = client.send(request, stream=True)
     try:
-        response = client.send(request, stream=True)
-        try:
-            return _read(response, context.caps.http_bytes, end)
-        finally:
-            response.close()
-    except httpx2.TimeoutException as error:
-        raise ToolFailed(f"{host} did not answer in time") from error
-    except httpx2.HTTPError as error:
-        raise ToolFailed(f"{host}: {error or type(error).__name__}") from error
+        return _read(response, context.caps.http_bytes, end)
+    finally:
+        response.close()
 
 
 def _checked(url: str) -> tuple[str, str, int]:

@@ -107,7 +107,7 @@ def _nearest(lines: list[str], wanted: list[str]) -> str:
     size, target = max(1, len(wanted)), "\n".join(wanted)
     scored = sorted(
         (
-            (fuzz.ratio(target, "".join(lines[at : at + size]), score_cutoff=_WORTH_SHOWING), at)
+            (fuzz.ratio(target, "".join(lines[at : at + size]).rstrip("\r\n"), score_cutoff=_WORTH_SHOWING), at)
             for at in range(max(1, len(lines) - size + 1))
         ),
         key=lambda pair: (-pair[0], pair[1]),

@@ -15,13 +15,13 @@ from hermes_cron.tools.declaration import Arguments, Tool
 class SqlQuery(Arguments):
     database: str = Field(description="name of a database this run may read")
     sql: str = Field(min_length=1, description="one SELECT; anything that could write is refused")
-    max_rows: int | None = Field(default=None, ge=1, description="rows at most")
+    max_rows: int | None = Field(default=None, ge=1, description="rows at most; default: the database's own limit")
 
 
 def query(arguments: SqlQuery, context: ToolContext) -> str:
     """``{"columns", "rows", "row_count", "truncated"}``; ``row_count`` is how many rows are here."""
     limit_s = context.seconds(context.caps.sql_s)
-    rows = min(arguments.max_rows or context.caps.sql_rows, context.caps.sql_rows)
+    rows = None if arguments.max_rows is None else min(arguments.max_rows, context.caps.sql_rows)
     with context.connections.borrow(arguments.database) as database:
         result = database.query(arguments.sql, timeout_s=limit_s, row_cap=rows)
     return as_json(result, context.caps.sql_bytes)
