@@ -88,10 +88,12 @@ class Cli:
         return self._app
 
     def app_with(self, clock: Clock) -> App:
-        """An app on another clock (``serve --clock-file``)."""
+        """An app on another clock (``serve --clock-file``); closed when the command ends."""
         from hermes_cron.wiring import App
 
-        return App(home=self.home, settings=self.settings, clock=clock)
+        app = App(home=self.home, settings=self.settings, clock=clock, language=self.lang)
+        click.get_current_context().find_root().call_on_close(app.close)
+        return app
 
     # --- speaking ----------------------------------------------------------------------------------------------
 

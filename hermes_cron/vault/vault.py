@@ -59,6 +59,7 @@ class Vault:
         self._home = home
         self._clock = clock
         self._env = environment() if env is None else env
+        self._redactor: tuple[tuple[int, ...] | None, Redactor] | None = None
 
     def names(self) -> tuple[str, ...]:
         """By name. Needs no key."""
@@ -119,18 +120,31 @@ class Vault:
             self._write({other: entry for other, entry in entries.items() if other != name})
 
     def redactor(self) -> Redactor:
-        """What replaces every value known now. Raises VaultError where values cannot be read."""
-        entries = self._read()
-        if not entries:
-            return Redactor({})
-        key = self._key()
-        return Redactor({name: self._open(name, entry, key) for name, entry in entries.items()})
+        """What replaces every value known now. Raises VaultError where values cannot be read.
+
+        Made again only when ``vault.json`` was replaced, since every sink asks for it with every text.
+        """
+        state = self._state()
+        if self._redactor is None or self._redactor[0] != state:
+            entries = self._read()
+            key = self._key() if entries else None
+            values = {name: self._open(name, entry, key) for name, entry in entries.items()} if key else {}
+            self._redactor = (state, Redactor(values))
+        return self._redactor[1]
 
     # --- inside ------------------------------------------------------------------------------------------------
 
     @property
     def _key_place(self) -> Path:
         return key_place(self._home, self._env)
+
+    def _state(self) -> tuple[int, ...] | None:
+        """Changes with every write: each makes a new inode."""
+        try:
+            stat = self._home.vault.stat()
+        except FileNotFoundError:
+            return None
+        return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
     def _key(self) -> MultiFernet:
         place = self._key_place

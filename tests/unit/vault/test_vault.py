@@ -181,6 +181,16 @@ def test_a_second_line_of_the_key_file_still_opens_old_values(vault: Vault, home
     assert (vault.get("a"), vault.get("b")) == ("value-a", "value-b")
 
 
+def test_the_redactor_knows_what_was_set_meanwhile_by_another(vault: Vault, home: Home) -> None:
+    first = vault.redactor()
+    assert first.redact("value-a") == "value-a"
+    assert vault.redactor() is first
+    Vault(home, SystemClock(), Environment()).set("a", "value-a")
+    assert vault.redactor().redact("is value-a.") == "is [secret:a]."
+    vault.remove("a")
+    assert vault.redactor().redact("is value-a.") == "is value-a."
+
+
 def _set_ten(root: str, worker: int) -> None:
     vault = Vault(Home(Path(root)), SystemClock(), Environment())
     for number in range(5):
