@@ -1,0 +1,144 @@
+"""How does a script job run? Its output is the report, no output is silence, a non-zero exit is a failure.
+
+A script is one effect: its intent is durable before it starts, its process group as soon as it has one, its receipt
+when it ended. A take-over can so end the group, and never starts the script again on a guess (design decision 4).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from hermes_cron.domain.command import Command, CommandResult, Flag, ProcessGroup, RunCommand
+from hermes_cron.domain.run import Effect, Outcome, RunState, TakenRun
+from hermes_cron.domain.tool_call import arguments_hash
+from hermes_cron.domain.transcript import Header, ModelReply, PlannedResult, ToolCall, ToolResult
+from hermes_cron.home import Home
+from hermes_cron.ports import Journal
+
+TOOL = "script"
+_STDERR_LINES = 20
+_CALL = "script-1"
+
+
+def run_script(  # noqa: PLR0913  # the parts of a runner that a script needs, and no more
+    taken: TakenRun,
+    *,
+    home: Home,
+    cwd: Path,
+    env: Mapping[str, str],
+    cancel: Flag,
+    run_command: RunCommand,
+    open_journal: Callable[[TakenRun, Header], Journal],
+    redact: Callable[[str], str] = str,
+) -> Outcome:
+    """Run it to its end, its time-out or a cancel. ``env`` is what commands of the job get, without ``HERMES_CRON_*``.
+
+    ``redact`` is applied to what the journal keeps.
+
+    Raises ``Fenced`` when the run was taken over; the script's group is ended then.
+    """
+    script = taken.job.script or ""
+    journal = open_journal(taken, Header(system="", model="script"))
+    call = ToolCall(id=_CALL, name=TOOL, arguments=json.dumps({"script": redact(script)}, ensure_ascii=False))
+    (seq,) = journal.assistant(_reply(call), [_planned(call)])
+
+    def spawned(group: ProcessGroup) -> None:
+        journal.spawned(seq, pgid=group.pgid, started=group.started, boot_id=group.boot_id)
+
+    command = Command(
+        command=command_of(script, home.root),
+        cwd=cwd,
+        env={**env, **variables(taken, home)},
+        timeout_s=taken.job.timeout.total_seconds(),
+    )
+    result = run_command(command, cancel=cancel, on_spawn=spawned)
+    journal.result(_receipt(seq, result, redact))
+    return outcome_of(result, timeout_s=command.timeout_s)
+
+
+def command_of(script: str, root: Path) -> tuple[str, ...] | str:
+    """Shell text, or the program that a path inside the home names (with its executable bit, else read by a shell)."""
+    text = script.strip()
+    if "\n" in text or not text:
+        return script
+    path = (root / text).resolve()
+    if not path.is_relative_to(root.resolve()) or not path.is_file():
+        return script
+    return (str(path),) if os.access(path, os.X_OK) else ("/bin/sh", str(path))
+
+
+def variables(taken: TakenRun, home: Home) -> dict[str, str]:
+    """What a script is told about its run. ``HERMES_CRON_SCHEDULED_AT`` is UTC, empty for a start by hand."""
+    scheduled = taken.scheduled_at
+    return {
+        "HERMES_CRON_JOB": taken.job.name,
+        "HERMES_CRON_RUN_ID": taken.id,
+        "HERMES_CRON_SCHEDULED_AT": "" if scheduled is None else f"{scheduled:%Y-%m-%dT%H:%M:%S}Z",
+        "HERMES_CRON_HOME": str(home.root),
+        "HERMES_CRON_ATTEMPT": str(taken.attempt),
+    }
+
+
+def outcome_of(result: CommandResult, *, timeout_s: float) -> Outcome:
+    """Output is the report; a failure shows the end of stderr too."""
+    if result.cancelled:
+        return Outcome(state=RunState.CANCELLED, text=_with_errors(result), error="stopped on request", tool_calls=1)
+    if result.timed_out:
+        return Outcome(
+            state=RunState.TIMEOUT,
+            reason="timeout",
+            text=_with_errors(result),
+            error=f"no end within {timeout_s:g} s",
+            tool_calls=1,
+            tool_errors=1,
+        )
+    if result.exit_code != 0:
+        last = next((line for line in reversed(result.stderr.splitlines()) if line.strip()), "")
+        return Outcome(
+            state=RunState.FAILED,
+            reason="exit_code",
+            text=_with_errors(result),
+            error=f"exit code {result.exit_code}" + (f": {last.strip()[:300]}" if last else ""),
+            tool_calls=1,
+            tool_errors=1,
+        )
+    return Outcome(state=RunState.OK, text=result.stdout, silent=not result.stdout.strip(), tool_calls=1)
+
+
+def _with_errors(result: CommandResult) -> str:
+    tail = result.stderr.splitlines()[-_STDERR_LINES:]
+    if not any(line.strip() for line in tail):
+        return result.stdout
+    return "\n".join([*result.stdout.splitlines(), "stderr, its end:", *tail])
+
+
+def _reply(call: ToolCall) -> ModelReply:
+    function = {"name": call.name, "arguments": call.arguments}
+    calls = [{"id": call.id, "type": "function", "function": function}]
+    return ModelReply(
+        message={"role": "assistant", "content": None, "tool_calls": calls},
+        text="",
+        tool_calls=(call,),
+        finish="tool_calls",
+        model="script",
+    )
+
+
+def _planned(call: ToolCall) -> PlannedResult:
+    return PlannedResult(call=call, effect=Effect.EFFECT, arguments_hash=arguments_hash(call.arguments))
+
+
+def _receipt(seq: int, result: CommandResult, redact: Callable[[str], str]) -> ToolResult:
+    content = result.stdout if result.ok else _with_errors(result)
+    return ToolResult(
+        seq=seq,
+        message={"role": "tool", "tool_call_id": _CALL, "content": redact(content)},
+        ok=result.ok,
+        elapsed_ms=result.elapsed_ms,
+        started_ms=0,
+        effect=Effect.EFFECT,
+        exit_code=result.exit_code,
+    )
