@@ -53,9 +53,10 @@ class JobFile:
 class JobFiles:
     """The folder ``jobs/`` of a home."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, *, folder: Path | None = None) -> None:
+        """``folder`` is another folder to look at than the home's own."""
         self._home = home
-        self.folder = home.jobs
+        self.folder = folder or home.jobs
 
     def scan(self) -> list[JobFile]:
         """Every job file, by name; nothing is opened. Hidden files and editors' back-ups (``x.md~``) are not jobs."""
