@@ -20,7 +20,7 @@ _SIX_TO_FOUR = ipaddress.IPv6Network("2002::/16")
 
 
 def reachable(host: str, port: int, allowed: Sequence[str]) -> tuple[str, ...]:
-    """The addresses to connect to, in the order in which to try them. Raises ``Refused`` when any address of the host is off limits.
+    """The addresses to connect to, in the order to try. Raises ``Refused`` when any address of the host is off limits.
 
     ``allowed`` are host names, addresses or networks (``10.1.0.0/16``) that may be private.
     """

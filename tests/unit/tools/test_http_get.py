@@ -133,7 +133,7 @@ def test_redirects_are_followed_and_bounded(inside: ToolContext, site: Site) -> 
         "http://169.254.169.254/latest/meta-data/",
         "http://10.0.0.1/",
         "http://[::1]/",
-        "http://localhost:1/",
+        "http://127.0.0.2:1/",
         "http://0.0.0.0/",
     ],
 )
