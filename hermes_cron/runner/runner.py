@@ -139,6 +139,7 @@ class Runner:
             cancel=cancel,
             run_command=parts.run_command,
             open_journal=parts.open_journal,
+            redact=parts.redact,
         )
 
     def _prompt(self, taken: TakenRun, cancel: Flag, emit: Emit) -> Outcome:
