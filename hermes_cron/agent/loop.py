@@ -106,6 +106,7 @@ class _Loop:
             header=self._header,
             messages=[{"role": "system", "content": self._header.system}, *self._messages],
             timeout_s=max(0.001, min(self._run.model_timeout_s, left_s)),
+            run_left_s=max(0.001, left_s),
         )
 
     def _take(self, reply: ModelReply) -> LoopResult | None:

@@ -50,11 +50,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """``messages`` begin with the system message made from ``header.system``. ``timeout_s`` bounds the whole call."""
+    """``messages`` begin with the system message made from ``header.system``.
+
+    ``timeout_s`` bounds the whole call, or, of a streamed reply, the wait for its first word. ``run_left_s`` bounds
+    a stream as a whole: what is left until the run's deadline; None when there is none.
+    """
 
     header: Header
     messages: Sequence[Message]
     timeout_s: float
+    run_left_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ class Clients:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
         # Reading the certificates of all authorities costs 25 ms and more: without TLS nobody looks at them.
         tls = not endpoint.base_url.lower().startswith("http:")
-        transport = httpx2.HTTPTransport(limits=limits, trust_env=not endpoint.is_local, verify=tls)
+        transport = httpx2.HTTPTransport(limits=limits, verify=tls)  # SSL_CERT_FILE counts for local servers, too
         _bound_reads(transport, self.deadline, self._monotonic)
         # A proxy of the environment gets its own transport, where each read is bounded but not their sum.
         http = httpx2.Client(transport=transport, trust_env=not endpoint.is_local)

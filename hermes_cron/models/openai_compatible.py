@@ -71,11 +71,14 @@ class OpenAICompatible:
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """One reply. Not streamed: all of it, retries and waits included, within ``request.timeout_s``. Streamed:
-        ``timeout_s`` bounds the silence before the first word, ``endpoint.stall_s`` each later one.
+        ``timeout_s`` bounds the silence before the first word, ``endpoint.stall_s`` each later one, and
+        ``run_left_s`` the whole.
         """
         body = self._bodies.body(request)
         started = self._monotonic()
-        limit_s = self.endpoint.stream_limit_s if self.endpoint.stream else request.timeout_s
+        limit_s = request.timeout_s
+        if self.endpoint.stream:
+            limit_s = min(self.endpoint.stream_limit_s, request.run_left_s or self.endpoint.stream_limit_s)
         spent: list[Usage] = []
         reply = self._tried(body, request, ends=started + limit_s, spent=spent)
         usage = _total(spent) or estimated_usage(body.decode("utf-8", "replace"), reply)
@@ -179,7 +182,7 @@ class OpenAICompatible:
         def check() -> None:
             now = self._monotonic()
             if now >= ends:
-                raise ModelTimeout(f"{self._place} streamed for more than {self.endpoint.stream_limit_s:g} s")
+                raise ModelTimeout(f"{self._place} was still streaming at the end of its time", hint=_TIMEOUT)
             if now - progress_at >= silence_s:
                 raise StreamStalled(f"{self._place} sent no content for {silence_s:g} s")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,15 @@ def test_a_long_answer_lives_while_words_arrive(key: str) -> None:
     with rig([{"chunks": frames, "chunk_delay_ms": 0.2}], time=clock, stream=True, stall_s=100) as r:
         assert r.model.complete(request(timeout_s=120)).text.endswith("end")
     assert clock.at > 120
+
+
+def test_a_stream_ends_with_the_run_however_many_words_arrive() -> None:
+    started = time.monotonic()
+    endless = {"chunks": [delta(content="w")] * 500, "chunk_delay_ms": 20}
+    asked = replace(request(timeout_s=0.2), run_left_s=0.4)
+    with rig([endless], real_time=True, stream=True) as r, pytest.raises(ModelTimeout):
+        r.model.complete(asked)
+    assert 0.35 < time.monotonic() - started < 2
 
 
 def test_a_stream_that_goes_silent_stalls_in_real_time() -> None:
