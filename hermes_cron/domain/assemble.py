@@ -14,7 +14,15 @@ from hermes_cron.domain import oneshot
 from hermes_cron.domain import parts as p
 from hermes_cron.domain.days import CronDays, Days, MonthDays, MonthWorkdays
 from hermes_cron.domain.parts import Unit
-from hermes_cron.domain.refusal import Setting, ambiguous, needs_a_time, not_understood
+from hermes_cron.domain.refusal import (
+    Setting,
+    ambiguous,
+    every_with_a_time,
+    needs_a_time,
+    needs_a_time_once,
+    not_understood,
+    weekday_name,
+)
 from hermes_cron.domain.times import clock_text, minutes_of
 from hermes_cron.domain.timetable import (
     all_day,
@@ -31,6 +39,7 @@ from hermes_cron.errors import HermesCronError, ScheduleAmbiguous, ScheduleInval
 
 T = TypeVar("T")
 _SELECTORS = (p.Weekdays, p.NthWeekdays, p.NthWorkdays, p.DaysOfMonth, p.NamedDays)
+_ONE_DAY = (p.Moment, p.In, p.RelativeDay, p.WeekdayOf, p.DayOfNextMonth, p.CalendarDate, p.UnclearDate)
 QUARTERS = (1, 4, 7, 10)
 
 
@@ -49,6 +58,10 @@ class Bag:
         part = self._parts.pop(wanted, None)
         return part if isinstance(part, wanted) else None
 
+    def take_one_of(self, wanted: tuple[type[p.Part], ...]) -> p.Part | None:
+        """The first that is there, in the order of ``wanted``."""
+        return next((self._parts.pop(each) for each in wanted if each in self._parts), None)
+
     def put_back(self, part: p.Part) -> None:
         self._parts[type(part)] = part
 
@@ -62,7 +75,7 @@ class Bag:
 
 def assemble(parts: tuple[p.Part, ...], setting: Setting) -> Trigger:
     """Raises ScheduleInvalid, ScheduleAmbiguous, ScheduleInPast or ScheduleNeverFires."""
-    bag = Bag(parts, setting)
+    bag = Bag(_without_daily(parts), setting)
     if bag.has(p.Past):
         raise oneshot.in_past(setting)
     if bag.has(p.Duration):
@@ -77,13 +90,22 @@ def assemble(parts: tuple[p.Part, ...], setting: Setting) -> Trigger:
     return _on_days(every, bag, setting)
 
 
+def _without_daily(parts: tuple[p.Part, ...]) -> tuple[p.Part, ...]:
+    """``every day, every hour from 9 to 18``: the window's step says how often, "every day" adds nothing."""
+    stepped = any(isinstance(part, p.Every) and part.length is not None for part in parts)
+    daily = p.Every(unit=Unit.DAY)
+    within = any(isinstance(part, p.Between | p.AtMinutes) for part in parts)
+    return tuple(part for part in parts if part != daily) if stepped and within else parts
+
+
 def _duration(bag: Bag, setting: Setting) -> NoReturn:
-    bag.take(p.Duration)
+    found = bag.take(p.Duration)
     bag.done()
-    text = setting.text
-    if setting.lang == "zh":
-        raise ambiguous(setting, ("once", f"{text}后"), ("always", f"每{text}"))
-    raise ambiguous(setting, ("once", f"in {text}"), ("always", f"every {text}"))
+    text, zh = setting.text, setting.lang == "zh"
+    always = f"每{text}" if zh else f"every {text}"
+    if found is not None and found.every is not None:  # days and more need a time: show a phrase that parses
+        always = every_with_a_time(found.every, setting.lang)
+    raise ambiguous(setting, ("once", f"{text}后" if zh else f"in {text}"), ("always", always))
 
 
 # --- once -------------------------------------------------------------------------------------------------------------
@@ -93,11 +115,8 @@ def _once(bag: Bag, setting: Setting) -> Trigger:
     clock = bag.take(p.Clock)
     daypart = bag.take(p.PartOfDay)
     named = bag.take(p.Weekdays)
-    day = next(
-        found
-        for kind in (p.Moment, p.In, p.RelativeDay, p.WeekdayOf, p.DayOfNextMonth, p.CalendarDate, p.UnclearDate)
-        if (found := bag.take(kind)) is not None
-    )
+    day = bag.take_one_of(_ONE_DAY)
+    assert day is not None  # noqa: S101 - the caller looked
     bag.done()
     if isinstance(day, p.Moment | p.In) and (isinstance(day, p.Moment) or day.length is not None or clock is None):
         if clock or daypart or named:
@@ -107,7 +126,7 @@ def _once(bag: Bag, setting: Setting) -> Trigger:
     if named is not None:
         oneshot.require_weekday(named, local_date, setting)
     if clock is None:
-        raise needs_a_time(setting)
+        raise needs_a_time_once(setting, late=daypart is not None or local_date == setting.today())
     minutes = minutes_of(clock.times, daypart.daypart if daypart else None, once=True)
     return oneshot.at(day, local_date, minutes, setting)
 
@@ -171,10 +190,17 @@ def _window(between: p.Between, setting: Setting) -> tuple[int, int]:
     if last < first and between.last.bare and between.last.daypart is None and last + 720 > first and first <= 720:
         raise ambiguous(
             setting,
-            ("by day", f"between {clock_text(first)} and {clock_text(last + 720)}"),
-            ("by night", f"between {clock_text(first)} and {clock_text(last)}"),
+            ("by day", _with_window(between, first, last + 720, setting)),
+            ("by night", _with_window(between, first, last, setting)),
         )
     return first, last
+
+
+def _with_window(between: p.Between, first: int, last: int, setting: Setting) -> str:
+    """The phrase with its window in unmistakable times."""
+    to = (" 到 " if setting.lang == "zh" else " and ").join((clock_text(first), clock_text(last)))
+    window = to if setting.lang == "zh" else f"between {to}"
+    return setting.text.lower().replace(between.text, window)
 
 
 def _resolved_pair(both: tuple[p.ClockWord, p.ClockWord]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -223,7 +249,7 @@ def _on_days(every: p.Every | None, bag: Bag, setting: Setting) -> Trigger:
     else:
         days = _days(every, clock, bag, setting)
     if clock is None:
-        raise needs_a_time(setting, every)
+        raise needs_a_time(setting, every, daypart=daypart.daypart if daypart else None)
     minutes = minutes_of(clock.times, daypart.daypart if daypart else None, once=False)
     if every is None and days == CronDays():
         raise _bare_clock(minutes, setting)
@@ -298,12 +324,14 @@ def _weekday_of_beginning(bag: Bag, setting: Setting) -> CronDays:
 def _selected(bag: Bag, setting: Setting, *, unit: Unit | None, clock: p.Clock | None = None) -> Days:
     """The days that a selector and a list of months name."""
     months = bag.take(p.Months)
-    selector = next((found for kind in _SELECTORS if (found := bag.take(kind)) is not None), None)
+    selector = bag.take_one_of(_SELECTORS)
     if months is None and unit is Unit.QUARTER:
         months = _quarter_months(selector, setting)
     if selector is None:
         return CronDays(months=number_list(months.months)) if months else CronDays()
     plain = _plain(selector, months)
+    if isinstance(selector, p.NthWeekdays) and unit is None and months is None:
+        _refuse_every_second(selector, clock, setting)
     if unit not in _UNITS_FOR[type(selector)]:
         raise not_understood(setting, "its parts do not go together")
     if unit is None and not plain.recurring:
@@ -330,9 +358,7 @@ def _quarter_months(selector: object, setting: Setting) -> p.Months:
             raise not_understood(setting, "a quarter has a first day and a last day")
 
 
-def _plain(
-    selector: p.Weekdays | p.NthWeekdays | p.NthWorkdays | p.DaysOfMonth | p.NamedDays, months: p.Months | None
-) -> _Plain:
+def _plain(selector: p.Part, months: p.Months | None) -> _Plain:
     numbers = months.months if months else ()
     field = number_list(numbers) if numbers else "*"
     match selector:
@@ -353,6 +379,8 @@ def _plain(
             return _Plain(MonthWorkdays(nth=tuple(sorted(selector.nth)), months=numbers), selector.recurring)
         case p.DaysOfMonth():
             return _Plain(_month_days(selector.days, numbers, field), selector.recurring)
+        case _:
+            raise AssertionError(selector)  # pragma: no cover - not in _SELECTORS
 
 
 def _month_days(days: tuple[int, ...], months: tuple[int, ...], field: str) -> CronDays | MonthDays:
@@ -378,10 +406,20 @@ def _bare_clock(minutes: tuple[int, ...], setting: Setting) -> ScheduleAmbiguous
     return ambiguous(setting, *readings)
 
 
+def _refuse_every_second(selector: p.NthWeekdays, clock: p.Clock | None, setting: Setting) -> None:
+    if selector.of_month or not selector.recurring or [nth for nth, _ in selector.picks] != [2]:
+        return
+    name = weekday_name(selector.picks[0][1])
+    at = f" at {clock.times[0].text}" if clock else " at 9am"
+    raise ambiguous(
+        setting, ("other", f"every other {name}{at}"), ("of the month", f"second {name} of every month{at}")
+    )
+
+
 def _once_or_always(days: Days, clock: p.Clock | None, setting: Setting) -> HermesCronError:
     """A weekday or a day of the month that neither "every" nor "next" goes with."""
     if clock is None:
-        return needs_a_time(setting)
+        return needs_a_time(setting, lead="每" if setting.lang == "zh" else "every ")
     from hermes_cron.domain.words import words
 
     minutes = minutes_of(clock.times, None, once=False)

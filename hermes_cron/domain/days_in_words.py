@@ -188,38 +188,39 @@ def _picks(days: CronDays) -> list[tuple[int, int]]:
 
 
 def _daily_en(days: Plain) -> str:
-    if isinstance(days, MonthDays):
-        return f"on the {_ordinal_list(list(days.days))} day of every month{_in_listed(days.months)}"
-    if isinstance(days, MonthWorkdays):
-        return f"on the {_ordinal_list(list(days.nth))} workday of every month{_in_listed(days.months)}"
+    if isinstance(days, MonthDays | MonthWorkdays):
+        listed, noun = (days.days, "day") if isinstance(days, MonthDays) else (days.nth, "workday")
+        return f"on the {_ordinal_list(list(listed))} {noun} of every month{_in_listed(days.months)}"
     if days.days != "*":
         return _month_days_en(days)
     week = numbers_of_week(days)
     if week:
         return f"every {_weekdays_en(week)}{_in_months(days)}"
     if picks := _picks(days):
-        named = [f"the {_NTH[nth]} {_WEEKDAYS[day]}" for nth, day in picks]
-        return f"on {joined(named, 'en')} of every month{_in_months(days)}"
+        named = joined([f"the {_NTH[nth]} {_WEEKDAYS[day]}" for nth, day in picks], "en")
+        if days.months != "*":
+            return f"every year on {named} of {_months_en(days)}"
+        return f"on {named} of every month"
     return f"every day{_in_months(days)}"
 
 
 def _weekdays_en(week: list[int]) -> str:
     if week == [1, 2, 3, 4, 5]:
         return "workday"
-    if week == [0, 6]:
-        return "weekend"
     return joined([_WEEKDAYS[day] for day in sorted(week, key=_monday_first)], "en")
 
 
 def _plural_weekdays(week: list[int]) -> str:
-    if week in ([1, 2, 3, 4, 5], [0, 6]):
-        return f"{_weekdays_en(week)}s"
+    if week == [1, 2, 3, 4, 5]:
+        return "workdays"
     return joined([f"{_WEEKDAYS[day]}s" for day in sorted(week, key=_monday_first)], "en")
 
 
 def _month_days_en(days: CronDays) -> str:
+    if days.days == "LW" and days.months != "*":
+        return f"every year on the last workday of {_months_en(days)}"
     if days.days == "LW":
-        return f"on the last workday of every month{_in_months(days)}"
+        return "on the last workday of every month"
     if days.months == "*":
         return f"on the {_ordinals(days)} of every month"
     if days.days.isdigit() and days.months.isdigit():
@@ -267,22 +268,21 @@ def _daily_zh(days: Plain) -> str:
     if week:
         return lead + _weekdays_zh(week, each=True)
     if picks := _picks(days):
-        return f"{lead}每月{'、'.join(f'{_nth_zh(nth)}个周{_ZH_WEEKDAYS[day]}' for nth, day in picks)}"
+        named = "、".join(f"{_nth_zh(nth)}个周{_ZH_WEEKDAYS[day]}" for nth, day in picks)
+        return f"每年{lead}的{named}" if lead else f"每月{named}"
     return f"{lead}每天"
 
 
 def _weekdays_zh(week: list[int], *, each: bool = False) -> str:
     if week == [1, 2, 3, 4, 5]:
         return "每个工作日" if each else "工作日"
-    if week == [0, 6]:
-        return "每个周末" if each else "周末"
     ordered = sorted(week, key=_monday_first)
     return ("每周" if each else "周") + "、".join(_ZH_WEEKDAYS[day] for day in ordered)
 
 
 def _month_days_zh(days: CronDays, lead: str) -> str:
     if days.days == "LW":
-        return f"{lead}每月最后一个工作日"
+        return f"每年{lead}的最后一个工作日" if lead else "每月最后一个工作日"
     parts = days.days.split(",")
     listed = "、".join(f"{part}号" for part in parts if part.isdigit())
     last = "最后一天" if "L" in parts else ""

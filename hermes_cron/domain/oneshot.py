@@ -17,6 +17,7 @@ from hermes_cron.domain.trigger import Once, Trigger, any_of
 from hermes_cron.domain.wallclock import fixed_instant
 from hermes_cron.errors import HermesCronError, ScheduleInPast, ScheduleInvalid, ScheduleNeverFires
 
+_LEAP_YEAR = 2000
 _NAMES = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
 
@@ -110,7 +111,7 @@ def _calendar(part: p.CalendarDate, setting: Setting) -> date:
     if part.year is not None:
         return _valid(part.year, part.month, part.day, setting)
     today = setting.today()
-    _valid(2000, part.month, part.day, setting)  # a leap year: is there ever such a day?
+    _valid(_LEAP_YEAR, part.month, part.day, setting)  # is there ever such a day?
     for year in range(today.year, today.year + 9):
         if part.day <= calendar.monthrange(year, part.month)[1] and date(year, part.month, part.day) >= today:
             return date(year, part.month, part.day)
@@ -121,10 +122,10 @@ def _valid(year: int, month: int, day: int, setting: Setting) -> date:
     try:
         return date(year, month, day)
     except ValueError as error:
-        text = f"{year}-{month:02}-{day:02}"
+        text = f"{month:02}-{day:02}" if year == _LEAP_YEAR else f"{year}-{month:02}-{day:02}"
         if 1 <= month <= 12 and 1 <= day <= 31:
             raise ScheduleNeverFires(
-                f'"{setting.text}" never comes: there is no {text}', hint="the last day of a month: see explain"
+                f'"{setting.text}" never comes: there is no {text}', hint='such as "last day of the month at 9am"'
             ) from error
         raise ScheduleInvalid(f'"{setting.text}" names no date: {text}', hint="dates are year-month-day") from error
 

@@ -58,6 +58,7 @@ class Clock:
 class Between:
     first: ClockWord
     last: ClockWord
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +77,10 @@ class Every:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duration:
-    """A length alone, such as ``30m``: two readings."""
+    """A length alone, such as ``30m``: two readings. ``every`` is what the second would say of days and more."""
 
     text: str
+    every: Every | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,8 @@ class NthWeekdays:
 
     picks: tuple[tuple[int, int], ...]
     recurring: bool
+    of_month: bool = True
+    """Whether a month was named: "every second friday" alone can also mean every other one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

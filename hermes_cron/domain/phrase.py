@@ -99,7 +99,9 @@ def _best(refused: list[HermesCronError]) -> HermesCronError:
 
 
 def _tidy(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).strip().strip("\"'“”‘’「」").strip().rstrip(".,;!?。、").strip()
+    """Compatible characters, outer quotes, closing punctuation and "please" removed."""
+    plain = unicodedata.normalize("NFKC", text).strip().strip("\"'“”‘’「」").strip().rstrip(".,;!?。、").strip()
+    return re.sub(r"^please,?\s+|\s*,?\s+please$|^请", "", plain, flags=re.IGNORECASE)
 
 
 def _piece(text: str, *, now: datetime, zone: ZoneInfo, anchor: datetime) -> Trigger:

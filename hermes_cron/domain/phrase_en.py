@@ -118,8 +118,8 @@ def _any(words: Iterable[str]) -> str:
     return "(?:" + "|".join(sorted((re.escape(word) for word in words), key=len, reverse=True)) + ")"
 
 
-_NUM = rf"(?:\d+(?:\.\d+)?|{_any(_NUMBERS)})"
-_UNIT = rf"{_any(_UNITS)}\b"
+_NUM = rf"(?:\d+(?:\.\d+)?|{_any(_NUMBERS)}\b)"
+_UNIT = rf"{_any(_UNITS)}(?![a-z])"
 _LENGTH = rf"{_NUM}\s*-?\s*{_UNIT}(?:\s*(?:,|and)?\s*{_NUM}\s*{_UNIT})*"
 _ORD = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{_any(_ORDINALS)})\b"
 _MONTH = (
@@ -275,8 +275,8 @@ def _nth_weekdays(found: re.Match[str]) -> list[p.Part]:
         for group in re.finditer(rf"(?P<nth>{_ORD}(?:{_AND}(?:the )?{_ORD})*)\s+(?P<day>{_DAY})", found["list"])
         for nth in re.findall(_ORD, group.group("nth"))
     ]
-    recurring = found["every"] is not None or found["of"] is not None
-    return [p.NthWeekdays(picks=tuple(picks), recurring=recurring)]
+    of_month = found["of"] is not None
+    return [p.NthWeekdays(picks=tuple(picks), recurring=of_month or found["every"] is not None, of_month=of_month)]
 
 
 def _nth_workdays(found: re.Match[str]) -> list[p.Part]:
@@ -314,6 +314,12 @@ def _every_length(found: re.Match[str]) -> list[p.Part]:
         raise ScheduleInvalid(f'"{found["length"]}" mixes days with hours', hint='such as "every 36 hours"')
     (n, each) = pairs[0]
     return [p.Every(unit=each, count=whole(n, found["length"]))]
+
+
+def _duration(found: re.Match[str]) -> list[p.Part]:
+    (length, *_) = _every_length(found)
+    every_length = length if isinstance(length, p.Every) and length.length is None else None
+    return [p.Duration(text=found[0], every=every_length)]
 
 
 def _every_unit(found: re.Match[str]) -> list[p.Part]:
@@ -405,7 +411,7 @@ def _past_hour(found: re.Match[str]) -> list[p.Part]:
 
 
 def _between(found: re.Match[str]) -> list[p.Part]:
-    return [p.Between(first=clock_word(found["first"]), last=clock_word(found["last"]))]
+    return [p.Between(first=clock_word(found["first"]), last=clock_word(found["last"]), text=found[0])]
 
 
 def _next(found: re.Match[str]) -> list[p.Part]:
@@ -462,7 +468,7 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     (rf"(?:in|after)\s+(?P<length>{_LENGTH})(?:\s+time\b)?", _in),
     (rf"\+\s*(?P<length>{_LENGTH})", _in),
     (rf"(?P<length>{_LENGTH})\s+(?:from now|later)\b", _in),
-    (_LENGTH, lambda f: [p.Duration(text=f[0])]),
+    (rf"(?P<length>{_LENGTH})", _duration),
     (rf"{_ON_EVERY}(?P<days>{_DAYS}(?:{_AND}(?:(?:on|every|each)\s+)?{_DAYS})*)", _weekdays),
     (rf"every other\s+(?P<days>{_DAYS}(?:{_AND}{_DAYS})*)", _other_weekday),
     (rf"(?:on\s+)?(?P<which>next|this|coming|this coming)\s+(?P<day>{_DAY})", _next),
@@ -481,6 +487,8 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
         _days_of_month,
     ),
     (rf"{_ON_EVERY}(?P<list>{_ORD_LIST})\s+days?\b(?P<of>{_OF_MONTH})?", _days_of_month),
+    (rf"{_ON}(?P<date>{_DATE})", lambda f: [calendar_date(f["date"])]),
+    (rf"every\s+(?P<date>{_DATE})", lambda f: [p.Every(unit=Unit.YEAR), calendar_date(f["date"])]),
     (
         rf"{_ON_EVERY}(?P<list>{_ORD_LIST})(?:\s+days?)?\s+(?:of|in)\s+(?P<months>{_MONTH_LIST})",
         _days_of_months,
@@ -495,8 +503,6 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
         rf"(?:in|of|during)\s+(?P<months>{_MONTH_LIST})(?!\s*\d)",
         lambda f: [p.Months(months=tuple(month(word) for word in re.findall(_MONTH, f["months"])))],
     ),
-    (rf"{_ON}(?P<date>{_DATE})", lambda f: [calendar_date(f["date"])]),
-    (rf"every\s+(?P<date>{_DATE})", lambda f: [p.Every(unit=Unit.YEAR), calendar_date(f["date"])]),
     (rf"{_ON}(?P<first>\d{{1,2}})/(?P<second>\d{{1,2}})(?:/(?P<year>\d{{4}}))?\b", _slashed),
     (
         rf"(?:starting|beginning|from|since|as of|start)(?:\s+(?:on|from|at))?\s+"

@@ -20,6 +20,7 @@ from hermes_cron.errors import ScheduleInvalid
 
 _DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
 _WEEKDAYS = {"日": 0, "天": 0, "一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6}
+_WEEKDAYS |= {str(number): number % 7 for number in range(1, 8)}
 _UNITS = {
     "秒钟": Unit.SECOND,
     "秒": Unit.SECOND,
@@ -82,8 +83,11 @@ _TIME = (
     rf"|{en._FULL_TIME}|正午|午夜|中午(?!的?(?:\d|{_CN})))"
 )
 _TIMES = rf"{_TIME}(?:{_AND}{_TIME})*"
-_D = r"[一二三四五六日天]"
-_LOOSE_D = rf"{_D}(?!\s*[点时點:十])"  # 周三三点: the second 三 is an hour
+_DIGIT_D = r"[1-7](?![\d点时點:分月号日])"
+_D = rf"(?:[一二三四五六日天]|{_DIGIT_D})"
+_LOOSE_D = (
+    rf"(?:[一二三四五六日天](?!\s*[点时點:十])|(?<=[,、和到至-]){_DIGIT_D})"  # 周三三点: the second 三 is an hour
+)
 _DAY_ITEM = rf"(?:{_WEEK}{_D}{_TO}{_WEEK}?{_LOOSE_D}|{_WEEK}{_D}|工作日|平日|双休日|周末|礼拜天)"
 _MORE_DAYS = rf"(?:{_AND}?{_DAY_ITEM}|{_AND}?{_LOOSE_D}(?:{_TO}{_LOOSE_D})?)"
 _DAYS = rf"{_DAY_ITEM}{_MORE_DAYS}*"
@@ -166,9 +170,9 @@ def _between(found: re.Match[str]) -> list[p.Part]:
     first, last = clock_word(found["first"]), clock_word(found["last"])
     if first.daypart is not None and last.bare and last.meridiem is None and last.hour <= 12 and ":" not in last.text:
         if first.daypart is Daypart.MORNING and last.hour < first.hour:
-            return [p.Between(first=first, last=replace(last, daypart=None))]
+            return [p.Between(first=first, last=replace(last, daypart=None), text=found[0])]
         last = replace(last, daypart=first.daypart)
-    return [p.Between(first=first, last=last)]
+    return [p.Between(first=first, last=last, text=found[0])]
 
 
 def _day_numbers(text: str) -> tuple[int, ...]:
@@ -209,9 +213,13 @@ def _gap(skip: str | None, n: str, unit: Unit) -> int:
     return 2
 
 
+def _every_of(found: re.Match[str]) -> p.Every:
+    unit = _UNITS[found["unit"].removeprefix("个")]
+    return p.Every(unit=unit, count=_gap(found["skip"], found["n"] or "一", unit))
+
+
 def _every(found: re.Match[str]) -> list[p.Part]:
-    unit = _UNITS[found["unit"].removeprefix("个") if found["unit"] != "个月" else "个月"]
-    return [p.Every(unit=unit, count=_gap(found["skip"], found["n"] or "一", unit))]
+    return [_every_of(found)]
 
 
 def _every_length(found: re.Match[str]) -> list[p.Part]:
@@ -288,6 +296,11 @@ def _yearly_days(found: re.Match[str]) -> list[p.Part]:
     return [p.Every(unit=Unit.YEAR), p.DaysOfMonth(days=days, recurring=True), p.Months(months=months)]
 
 
+def _year_months(found: re.Match[str]) -> list[p.Part]:
+    months = tuple(whole(word) for word in re.findall(_WHOLE, found["months"]))
+    return [p.Every(unit=Unit.YEAR), p.Months(months=months)]
+
+
 def calendar_date(text: str) -> p.CalendarDate:
     if re.fullmatch(en._ISO_DATE, text):
         return en.calendar_date(text)
@@ -344,7 +357,7 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     (rf"(?:在|从)?(?P<first>{_TIME}){_TO}(?P<last>{_TIME})(?:之间|期间|内)?", _between),
     (rf"每隔?一?(?P<length>{_LENGTHS}|个?(?:秒钟?|分钟|刻钟|小时|钟头))", _every_length),
     (rf"每隔?(?P<length>{_LENGTHS})", _every_length),
-    (rf"每?(?P<skip>隔)?(?P<n>{_WHOLE})?(?P<unit>个?天|日|个?{_WEEK}|个月|月|个?季度|季|年)", _every),
+    (rf"(?:每|(?=隔))(?P<skip>隔)?(?P<n>{_WHOLE})?(?P<unit>个?天|日|个?{_WEEK}|个月|月|个?季度|季|年)", _every),
     (r"天天", lambda _: [p.Every(unit=Unit.DAY)]),
     (
         rf"每(?:个|天|日)?(?P<part>{_PART})",
@@ -353,7 +366,7 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     (rf"(?P<part>{_PART})", lambda f: [p.PartOfDay(daypart=_DAYPARTS[f["part"]])]),
     (rf"(?P<every>每个?|每逢|逢)?(?P<days>{_DAYS})", _weekdays),
     (
-        rf"每?(?P<skip>隔)?(?P<n>{_WHOLE})?个?{_WEEK}的?(?:每个)?(?P<days>{_DAYS})",
+        rf"(?:每|(?=隔))(?P<skip>隔)?(?P<n>{_WHOLE})?个?{_WEEK}的?(?:每个)?(?P<days>{_DAYS})",
         _every_weeks,
     ),
     (
@@ -402,13 +415,30 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     (rf"(?:再?过)?(?P<length>{_LENGTHS}){_LATER}", _in),
     (rf"再?过(?P<length>{_LENGTHS})", _in),
     (rf"(?:再?过)?(?P<n>{_WHOLE})(?P<unit>天|日|个?{_WEEK}|个月|年){_LATER}", _in_days),
-    (rf"{_LENGTHS}|{_WHOLE}(?:天|个?{_WEEK}|个月)", lambda f: [p.Duration(text=f[0])]),
+    (_LENGTHS, lambda f: [p.Duration(text=f[0])]),
+    (
+        rf"(?P<n>{_WHOLE})(?P<skip>)(?P<unit>天|个?{_WEEK}|个月)",
+        lambda f: [p.Duration(text=f[0], every=_every_of(f))],
+    ),
     (
         rf"(?:从|自)?(?:(?P<moment>{en._ISO})|(?:(?P<date>{_DATE})|(?P<day>今天|明天|后天))(?P<time>{_TIME})?)(?:开始|起),?",
         _from,
     ),
     (rf"每个?小时的?(?P<list>整点|半|(?:第?{_WHOLE}分钟?{_AND})*第?{_WHOLE}分钟?)", _at_minutes),
     (r"每?(?:逢|个)?(?P<list>整点)", _at_minutes),
+    (
+        rf"(?P<list>第{_WHOLE}分钟?(?:{_AND}第?{_WHOLE}分钟?)*)",
+        lambda f: [p.AtMinutes(minutes=_doms_of_minutes(f["list"]))],
+    ),
+    (
+        rf"每年的?(?P<months>{_MONTH_LIST})的?(?P<list>{_NTHS}的?{_WEEK}{_D}(?:{_AND}{_NTHS}的?{_WEEK}{_D})*)",
+        lambda f: [*_year_months(f), *_nth_weekdays(f)],
+    ),
+    (
+        rf"每年的?(?P<months>{_MONTH_LIST})的?(?P<list>{_NTHS})工作日",
+        lambda f: [*_year_months(f), *_nth_workdays(f)],
+    ),
+    (rf"每年的?(?P<months>{_MONTH_LIST})的?(?P<list>{_NTHS})[天日]", lambda f: [*_year_months(f), *_nth_days(f)]),
     (r"按钟点|按时钟", lambda _: [p.OnTheClock()]),
     (
         rf"(?P<months>{_WHOLE}月(?:{_AND}{_WHOLE}月)+)",

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
 from hermes_cron.domain import parts as p
-from hermes_cron.domain.parts import Unit
+from hermes_cron.domain.parts import Daypart, Unit
 from hermes_cron.errors import HermesCronError, ScheduleAmbiguous, ScheduleInvalid
 
 Language: TypeAlias = Literal["en", "zh"]
@@ -64,14 +64,49 @@ def ambiguous(setting: Setting, *readings: tuple[str, str]) -> ScheduleAmbiguous
     )
 
 
-def needs_a_time(setting: Setting, every: p.Every | None = None) -> HermesCronError:
+def weekday_name(day: int) -> str:
+    return ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")[day % 7]
+
+
+def every_with_a_time(every: p.Every, lang: Language) -> str:
+    """A phrase for every so many days, weeks, months or years that parses."""
+    n = every.count
+    if every.unit is Unit.DAY:
+        return f"每{n * 24}小时" if lang == "zh" else f"every {n * 24} hours"
+    if lang == "zh":
+        lengths = {Unit.WEEK: f"每{n}周的周一9点", Unit.MONTH: f"每{n}个月的1号9点"}
+        return lengths.get(every.unit, "每年3月1日9点")
+    lengths = {
+        Unit.WEEK: f"every {n} weeks on monday at 9am",
+        Unit.MONTH: f"every {n} months on the 1st at 9am",
+    }
+    return lengths.get(every.unit, "every year on march 1 at 9am")
+
+
+def needs_a_time_once(setting: Setting, *, late: bool) -> ScheduleInvalid:
+    """One date without a time; ``late``: suggest the evening, for a day that has begun."""
+    example = f"{setting.text} {'21:00' if late else '9点'}" if setting.lang == "zh" else ""
+    example = example or f"{setting.text} at {'21:00' if late else '9am'}"
+    return ScheduleInvalid(
+        f'"{setting.text}" names a day and no time',
+        hint=f"needs a time: {example}",
+        details={"understood": setting.text, "left_over": "", "examples": [example]},
+    )
+
+
+def needs_a_time(
+    setting: Setting, every: p.Every | None = None, *, lead: str = "", daypart: Daypart | None = None
+) -> HermesCronError:
     """A day without a clock time, with two suggestions; "every day" can also mean a length."""
-    if every is not None and every.unit is Unit.DAY and _is_only_days(setting.text):
+    if daypart is not None:
+        return _needs_an_hour(setting, daypart)
+    if every is not None and every.unit is Unit.DAY:
         return _every_day(setting, every)
     if setting.lang == "zh":
-        midnight, example = f"{setting.text} 0点", f"{setting.text} 9点"
+        midnight, example = f"{lead}{setting.text} 0点", f"{lead}{setting.text} 9点"
     else:
-        midnight, example = f"{setting.text} at 00:00", f"{setting.text} at 9am"
+        text = lead + setting.text.removeprefix("on ") if lead else setting.text
+        midnight, example = f"{text} at 00:00", f"{text} at 9am"
     return ScheduleInvalid(
         f'"{setting.text}" names a day and no time, such as "{example}"',
         hint=f"needs a time: {midnight}",
@@ -79,8 +114,24 @@ def needs_a_time(setting: Setting, every: p.Every | None = None) -> HermesCronEr
     )
 
 
-def _is_only_days(text: str) -> bool:
-    return not any(word in text for word in ("morning", "afternoon", "evening", "night", "早", "晚", "午", "夜", "晨"))
+_HOURS = {
+    Daypart.SMALL_HOURS: 2,
+    Daypart.MORNING: 9,
+    Daypart.MIDDAY: 12,
+    Daypart.AFTERNOON: 3,
+    Daypart.EVENING: 8,
+    Daypart.NIGHT: 11,
+}
+
+
+def _needs_an_hour(setting: Setting, daypart: Daypart) -> ScheduleInvalid:
+    hour = _HOURS[daypart]
+    example = f"{setting.text}{hour}点" if setting.lang == "zh" else f"{setting.text} at {hour}"
+    return ScheduleInvalid(
+        f'"{setting.text}" names a part of the day and no time',
+        hint=f"needs a time: {example}",
+        details={"understood": setting.text, "left_over": "", "examples": [example]},
+    )
 
 
 def _every_day(setting: Setting, every: p.Every) -> ScheduleAmbiguous:

@@ -64,7 +64,7 @@ def _hour(word: ClockWord, daypart: Daypart | None, *, once: bool) -> int:
     if daypart is None:
         return word.hour
     if word.hour in _TWO_SIDED.get(daypart, ()) or (once and daypart is Daypart.NIGHT and word.hour < 6):
-        raise _two_sided(word)
+        raise _two_sided(word, daypart)
     for first, last, shift in _HOURS[daypart]:
         if first <= word.hour <= last:
             return word.hour + shift
@@ -85,8 +85,9 @@ def _twelve_hour(word: ClockWord, daypart: Daypart | None) -> int:
 _EVENING_SIDE = (Daypart.AFTERNOON, Daypart.EVENING, Daypart.NIGHT)
 
 
-def _two_sided(word: ClockWord) -> ScheduleAmbiguous:
-    other = "12:00" if word.daypart is Daypart.MORNING else f"{word.hour % 12:02}:{word.minute:02} of the next day"
+def _two_sided(word: ClockWord, daypart: Daypart) -> ScheduleAmbiguous:
+    noon = daypart is Daypart.MORNING
+    other = f"12:{word.minute:02}" if noon else f"{word.hour % 12:02}:{word.minute:02} of the next day"
     first = f"{word.hour % 12:02}:{word.minute:02}"
     return ScheduleAmbiguous(
         f'"{word.text or word.hour}" can mean two things',

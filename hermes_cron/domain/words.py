@@ -117,14 +117,19 @@ def _at(days: CronDays, minutes: tuple[int, ...], lang: Language) -> str:
 def _past_the_hour(days: CronDays, minutes: list[int], step: int, lang: Language) -> list[str]:
     past = joined([str(minute) for minute in minutes], lang)
     if lang == "zh":
-        if step != 1:
-            return []
-        text = "每小时整点" if minutes == [0] else f"每小时{'、'.join(f'{minute}分' for minute in minutes)}"
-        return [_with_days(text, days, lang)]
+        return [_with_days(_past_the_hour_zh(minutes, step), days, lang)]
     length = "every hour" if step == 1 else f"every {step} hours"
     if minutes == [0]:
         return [_with_days(f"{length} {'on the hour' if step == 1 else 'by the clock'}", days, lang)]
     return [_with_days(f"{length} at minute{'s' if len(minutes) > 1 else ''} {past}", days, lang)]
+
+
+def _past_the_hour_zh(minutes: list[int], step: int) -> str:
+    if minutes == [0]:
+        return "每小时整点" if step == 1 else _by_the_clock(step * 60, "zh")
+    if step == 1:
+        return f"每小时{'、'.join(f'{minute}分' for minute in minutes)}"
+    return f"每 {step} 小时{'、'.join(f'第{minute}分' for minute in minutes)}"
 
 
 def _by_the_clock(minutes: int, lang: Language) -> str:
