@@ -41,8 +41,8 @@ def from_click(error: click.ClickException) -> Usage:
     hint = None
     if isinstance(error, click.UsageError) and error.ctx is not None:
         hint = f"{error.ctx.command_path} --help"
-        if isinstance(error, click.NoSuchOption) and " " in error.option_name:
-            hint = f"put -- before text that begins with a dash; {hint}"
+        if isinstance(error, click.NoSuchOption) and not error.possibilities:
+            hint += "\ntext that begins with a dash goes after --"
     return Usage(message[:1].lower() + message[1:], hint=hint)
 
 
