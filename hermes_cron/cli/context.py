@@ -10,13 +10,13 @@ import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from hermes_cron.cli import output
 from hermes_cron.clock import FileClock, SystemClock
-from hermes_cron.errors import ConfigError, HermesCronError, HomeMissing, Usage
+from hermes_cron.errors import HermesCronError, HomeMissing, Usage
 from hermes_cron.home import Home
 from hermes_cron.settings import Environment, Settings
 
@@ -106,19 +106,19 @@ class Cli:
         if self.home_path.is_home():
             try:
                 configured = self.settings.language
-            except ConfigError:
+            except HermesCronError:
                 configured = None  # whoever needs the settings reports what is wrong with them
         return configured or self.environment.language
 
     @property
     def colour(self) -> bool:
         """Whether stdout may have colours: a terminal, and nobody said no."""
-        return sys.stdout.isatty() and not (self.no_color or self.environment.no_color)
+        return _is_terminal(sys.stdout) and not (self.no_color or self.environment.no_color)
 
     @property
     def columns(self) -> int | None:
         """The width to cut tables to: None on a pipe, where nothing is cut."""
-        if not sys.stdout.isatty():
+        if not _is_terminal(sys.stdout):
             return None
         import shutil
 
@@ -127,7 +127,7 @@ class Cli:
     @property
     def is_terminal(self) -> bool:
         """Whether a person can be asked: stdin and stderr are terminals and ``--no-input`` was not given."""
-        return sys.stdin.isatty() and sys.stderr.isatty() and not self.no_input
+        return _is_terminal(sys.stdin) and _is_terminal(sys.stderr) and not self.no_input
 
     def out(self, text: str = "") -> None:
         """A line of the result, on stdout."""
@@ -140,7 +140,7 @@ class Cli:
 
     def emit_json(self, value: object) -> None:
         """The one JSON object of ``--json``, on stdout. Dates become ISO text, unknown types ``str``."""
-        print(output.to_json(value, sys.stdout.encoding, indent=None))
+        print(output.to_json(value, getattr(sys.stdout, "encoding", None)))
 
     # --- asking ------------------------------------------------------------------------------------------------
 
@@ -162,4 +162,9 @@ class Cli:
             raise Usage(f"cannot ask here: {question}", hint=hint)
 
 
-__all__ = ["Cli", "HermesCronError", "cli"]
+def _is_terminal(stream: TextIO | None) -> bool:
+    """A stream that the caller closed (``<&-``) is None."""
+    return stream is not None and stream.isatty()
+
+
+__all__ = ["Cli", "cli"]

@@ -6,6 +6,7 @@ A command's function may return an exit code; None is 0.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -49,6 +50,10 @@ def run(argv: Sequence[str]) -> int:
         return _say(problems.from_click(error), state)
     except HermesCronError as error:
         return _say(error, state)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        return _no_space(error)
 
 
 def _invoke(argv: Sequence[str], state: Cli) -> int:
@@ -83,8 +88,10 @@ def _language(options: Sequence[str]) -> Language | None:
 
 def _say(error: HermesCronError, state: Cli) -> int:
     try:
-        text = problems.as_json(error, sys.stderr.encoding) if state.json else problems.as_text(error, state.lang)
-        sys.stdout.flush()
+        encoding = getattr(sys.stderr, "encoding", None)
+        text = problems.as_json(error, encoding) if state.json else problems.as_text(error, state.lang)
+        if sys.stdout is not None:
+            sys.stdout.flush()
         print(text, file=sys.stderr)
     except BrokenPipeError:
         _reader_left()
@@ -106,11 +113,22 @@ def _reader_left() -> int:
 
 
 def _flushed(code: int) -> int:
+    """Buffered output is written only here; a full disk must not pass for success."""
+    if sys.stdout is None:
+        return code
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        return _reader_left() or code
+        return _reader_left()
+    except OSError as error:
+        return _no_space(error)
     return code
+
+
+def _no_space(error: OSError) -> int:
+    """A full disk is nobody's bug, whoever met it; without a file's name it was the output."""
+    print(f"error: cannot write {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
+    return _reader_left()
 
 
 def _complete(root: Root, state: Cli) -> int:

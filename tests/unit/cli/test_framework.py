@@ -263,5 +263,31 @@ def test_no_code_page_crashes_on_a_symbol(encoding: str) -> None:
     assert " x " in out
 
 
+@pytest.mark.parametrize("redirection", [">&-", "<&-", "2>&-", ">&- 2>&- <&-"])
+def test_closed_streams_are_no_crash(redirection: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m hermes_cron completion show bash {redirection}"],
+        capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_is_no_success() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "hermes_cron"], stdout=full, stderr=subprocess.PIPE, text=True,
+                              check=False, cwd=Path(__file__).parents[3])  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write the output: No space left on device\n"
+
+
+def test_a_secret_in_the_config_is_one_line(cli: Run, home: Home) -> None:
+    home.config.write_text('[model]\nkey = "sk-hunter2hunter2"\n')
+    code, out, err = cli("config", "get")
+    assert (code, out) == (4, "")
+    assert err.startswith("error: config.toml:2: model.key is the secret itself")
+    assert "hunter2" not in err
+
+
 def test_no_colour_when_nobody_can_see_it(cli: Run) -> None:
     assert "\x1b" not in cli("config", "get")[1]
