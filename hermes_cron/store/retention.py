@@ -1,0 +1,84 @@
+"""Which runs does nobody need any more?
+
+A job keeps its newest ``keep.runs`` runs and all of the last ``keep.days`` days. What goes is the run with its
+transcript; the row of its due instant stays, so that the past can still be accounted for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, delete, select
+
+from hermes_cron.domain.job import Keep
+from hermes_cron.store.tables import (
+    AttemptRow,
+    EffectRow,
+    JobRow,
+    MessageRow,
+    RunRow,
+    SessionRow,
+    UsageRow,
+)
+
+_jobs = JobRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_runs = RunRow.__table__  # type: ignore[attr-defined]
+_sessions = SessionRow.__table__  # type: ignore[attr-defined]
+_messages = MessageRow.__table__  # type: ignore[attr-defined]
+_effects = EffectRow.__table__  # type: ignore[attr-defined]
+_usage = UsageRow.__table__  # type: ignore[attr-defined]
+_attempts = AttemptRow.__table__  # type: ignore[attr-defined]
+
+BATCH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """``output_path`` is relative to the home."""
+
+    run_id: str
+    output_path: str | None
+
+
+def expired(conn: Connection, now: datetime, default: Keep, *, limit: int = BATCH) -> list[Expired]:
+    """Ended runs beyond what their job keeps, oldest first, at most ``limit``. ``default`` for runs without a job."""
+    found: list[Expired] = []
+    for uid, keep in _keeps(conn, now, default):
+        mine = _runs.c.job_uid.is_(None) if uid is None else _runs.c.job_uid == uid
+        ended = _runs.c.ended_at.is_not(None)
+        newest = select(_runs.c.id).where(mine, ended).order_by(_runs.c.queued_at.desc(), _runs.c.id).limit(keep.runs)
+        query = (
+            select(_runs.c.id, _runs.c.output_path)
+            .where(mine, _runs.c.ended_at < now - timedelta(days=keep.days), _runs.c.id.not_in(newest))
+            .order_by(_runs.c.ended_at)
+            .limit(limit - len(found))
+        )
+        found += [Expired(run_id=row.id, output_path=row.output_path) for row in conn.execute(query)]
+        if len(found) >= limit:
+            break
+    return found
+
+
+def forget(conn: Connection, run_ids: Sequence[str]) -> None:
+    """Remove these runs and all that hangs on them."""
+    sessions = select(_sessions.c.id).where(_sessions.c.run_id.in_(run_ids))
+    conn.execute(delete(_messages).where(_messages.c.session_id.in_(sessions)))
+    for table in (_effects, _usage, _sessions, _attempts):
+        conn.execute(delete(table).where(table.c.run_id.in_(run_ids)))
+    conn.execute(delete(_runs).where(_runs.c.id.in_(run_ids)))
+
+
+def _keeps(conn: Connection, now: datetime, default: Keep) -> list[tuple[str | None, Keep]]:
+    """Jobs that have a run old enough to matter. A job that no longer parses keeps what the home keeps."""
+    oldest = now - timedelta(days=1)
+    old = select(_runs.c.job_uid).where(_runs.c.ended_at < oldest).distinct()
+    uids = list(conn.execute(old).scalars())
+    found: list[tuple[str | None, Keep]] = []
+    for uid in uids:
+        spec = None if uid is None else conn.execute(select(_jobs.c.spec).where(_jobs.c.uid == uid)).scalar()
+        given = json.loads(spec).get("keep") if spec else None
+        found.append((uid, Keep(**given) if given else default))
+    return found
