@@ -114,12 +114,9 @@ def _special(sql: str, dialect: DialectName) -> str | None:
 
     reader = statements.READERS.get((dialect, word))
     if reader is None:
-        effect = _EFFECTS.get(word)
-        raise refusal(
-            f"{word.upper() or text[:20]!r} {effect}"
-            if effect
-            else f"{word.upper() or text[:20]!r} is not on the read list"
-        )
+        said = word.upper() or repr(text[:20])
+        effect = _EFFECTS.get(word, "is not on the read list")
+        raise refusal(f"{said} {effect}")
     return reader(text.rstrip().removesuffix(";").rstrip(), lambda body: _select(body, dialect))
 
 
