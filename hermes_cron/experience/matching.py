@@ -60,29 +60,48 @@ class _Words:
         return len(self.latin) + len(self.cjk) / 2
 
 
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """What one skill makes of a prompt: ``share`` of its words, and what is ``left`` unexplained."""
+
+    share: float
+    terms: frozenset[str]
+    left: _Words
+
+
 def best(skills: Sequence[M], prompt: str, *, databases: Sequence[str] = ()) -> M | None:
-    """The one with the highest share of explained words above the threshold; None on a tie."""
+    """The one that explains enough of the prompt. None on a tie, and when another one explains what this one leaves:
+    then two things were asked for.
+    """
     words = _words(prompt, databases)
-    if not words.size:
+    found = [(said, skill) for skill in skills if (said := _explain(skill, words)) is not None]
+    if not found:
         return None
-    scored = sorted(((score(skill, words), skill) for skill in skills), key=lambda pair: pair[0], reverse=True)
-    if not scored or scored[0][0] < _ENOUGH:
+    found.sort(key=lambda pair: pair[0].share, reverse=True)
+    (first, skill), others = found[0], [said for said, _ in found[1:]]
+    if first.share < _ENOUGH or any(other.share == first.share or _adds(other, first) for other in others):
         return None
-    return None if len(scored) > 1 and scored[1][0] == scored[0][0] else scored[0][1]
+    return skill
 
 
-def score(skill: Matchable, words: _Words) -> float:
-    """Share of the prompt that the skill's words explain; 0 when one of its groups is not met."""
+def _adds(other: _Explained, first: _Explained) -> bool:
+    return any(_has(first.left, term) for term in other.terms)
+
+
+def _explain(skill: Matchable, words: _Words) -> _Explained | None:
+    """None when one of the skill's groups is not met."""
     rule = skill.metadata.get(MATCH_KEY)
     groups = _groups(rule) if rule else [[part] for part in skill.name.replace("_", "-").split("-")]
-    if not all(any(_has(words, term) for term in group) for group in groups):
-        return 0.0
-    known = [term for group in groups for term in group]
-    explained = sum(1 for word in words.latin if any(word in _stems(term) for term in known))
-    rest = words.cjk
-    for term in sorted((t for t in known if _CJK.search(t)), key=len, reverse=True):
-        rest = rest.replace(term, "")
-    return (explained + (len(words.cjk) - len(rest)) / 2) / words.size
+    if not words.size or not all(any(_has(words, term) for term in group) for group in groups):
+        return None
+    terms = frozenset(term for group in groups for term in group)
+    stems = {stem for term in terms for stem in _stems(term)}
+    cjk = words.cjk
+    for term in sorted((t for t in terms if _CJK.search(t)), key=len, reverse=True):
+        cjk = cjk.replace(term, " ")
+    left = _Words(tuple(word for word in words.latin if word not in stems), cjk)
+    unexplained = len(left.latin) + len(cjk.replace(" ", "")) / 2
+    return _Explained(1 - unexplained / words.size, terms, left)
 
 
 def _groups(rule: str) -> list[list[str]]:
@@ -92,7 +111,8 @@ def _groups(rule: str) -> list[list[str]]:
 def _has(words: _Words, term: str) -> bool:
     if _CJK.search(term):
         return term in words.cjk
-    return all(stem in words.latin for stem in _stems(term))
+    stems = _stems(term)
+    return bool(stems) and all(stem in words.latin for stem in stems)
 
 
 def _stems(term: str) -> tuple[str, ...]:
@@ -110,7 +130,7 @@ def _stem(word: str) -> str:
 def _words(prompt: str, databases: Sequence[str]) -> _Words:
     text = prompt.lower()
     for name in sorted(databases, key=len, reverse=True):
-        text = re.sub(rf"(?<![\w-]){re.escape(name.lower())}(?![a-z0-9_-])", f" {_DATABASE} ", text)
+        text = re.sub(rf"(?<![a-z0-9_-]){re.escape(name.lower())}(?![a-z0-9_-])", f" {_DATABASE} ", text)
     latin = tuple(_stem(word) for word in _LATIN.findall(text) if word not in _STOP)
     cjk = _STOP_CJK.sub("", "".join(_CJK.findall(text)))
     return _Words(latin, cjk)

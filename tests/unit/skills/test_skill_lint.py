@@ -1,0 +1,67 @@
+"""The strict rules of agentskills.io, each with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hermes_cron.experience.skill_lint import lint
+from hermes_cron.models.playbook.load import load
+
+GOOD = '---\nname: a\ndescription: d\nmetadata:\n  version: "1.0"\n---\nBody\n'
+
+
+def _check(path: Path, shown: str) -> None:
+    load(path, shown=shown)
+
+
+def _faults(folder: Path, text: str) -> list[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_text(text, encoding="utf-8")
+    return [str(fault).removeprefix(f"{folder}/") for fault in lint(folder, _check)]
+
+
+def test_shipped_skills_are_clean() -> None:
+    assert lint(Path(__file__).parents[3] / "skills", _check) == []
+
+
+def test_a_good_one_is_clean(tmp_path: Path) -> None:
+    assert _faults(tmp_path / "a", GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("name: a\n", "", 'SKILL.md:1: "name" is missing'),
+        ("description: d\n", "", 'SKILL.md:1: "description" is missing'),
+        ('  version: "1.0"\n', '  other: "x"\n', 'SKILL.md:4: metadata "version" is missing'),
+        ('"1.0"', "1.0", 'SKILL.md:5: metadata "version" is not a text; write it in quotes'),
+        ("name: a", "name: b", "SKILL.md:2: name 'b' differs from its folder 'a'"),
+        ("metadata:", "tags: [x]\nmetadata:", 'SKILL.md:4: "tags" is no key of the standard; put it under metadata'),
+        ("description: d", f"description: {'d' * 1025}", 'SKILL.md:3: "description" has 1,025 characters, at most 1,024'),
+        ("metadata:", f"compatibility: {'c' * 501}\nmetadata:",
+         'SKILL.md:4: "compatibility" has 501 characters, at most 500'),
+        ("Body\n", "", "SKILL.md:7: nothing stands below the front matter"),
+        ("Body", "See [x](references/x.md).", "SKILL.md:7: there is no file references/x.md"),
+        ("Body", "See [x](../b/SKILL.md).", "SKILL.md:7: ../b/SKILL.md lies outside the skill"),
+        ("description: d", "description: a: b",
+         "SKILL.md:3: read as if quoted, because of the colon; quote the text"),
+    ],
+)  # fmt: skip
+def test_each_rule_has_its_line(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    assert _faults(tmp_path / "a", GOOD.replace(old, new)) == [fault]
+
+
+@pytest.mark.parametrize("name", ["A", "a_b", "-a", "a-", "a--b", "a" * 65, "a b"])
+def test_names(tmp_path: Path, name: str) -> None:
+    assert any("lowercase" in fault for fault in _faults(tmp_path / name, GOOD.replace("name: a", f"name: {name}")))
+
+
+def test_broken_yaml_and_a_broken_playbook_have_lines_too(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (folder / "playbook.yaml").write_text("playbook: 1\nsteps:\n  - idd: x\n", encoding="utf-8")
+    faults = _faults(folder, "---\nname: a\ndescription: `x`\n---\n")
+    assert faults[0].startswith("SKILL.md:3: ")
+    assert faults[1].startswith('playbook.yaml:3: unknown key "idd" in a step, did you mean "id"?')
