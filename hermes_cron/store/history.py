@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, or_, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, or_, select, true
 
 from hermes_cron.domain.occurrence import Timing, count_due, due_between, newest_due
 from hermes_cron.domain.run import OccurrenceState, RunState
@@ -150,9 +150,9 @@ def _expanded(
 # --- the proof --------------------------------------------------------------------------------------------------------
 
 
-def accounted(conn: Connection, *, since: datetime, now: datetime) -> Accounted:
-    """Compare what was due in (since, now] with what is written about it."""
-    proof = _Proof(conn, since, now)
+def accounted(conn: Connection, *, since: datetime, now: datetime, job_uid: str | None = None) -> Accounted:
+    """Compare what was due in (since, now] with what is written about it, of one job or of all."""
+    proof = _Proof(conn, since, now, job_uid)
     for row in proof.revisions():
         proof.check(row)
     return proof.verdict()
@@ -161,14 +161,18 @@ def accounted(conn: Connection, *, since: datetime, now: datetime) -> Accounted:
 class _Proof:
     """Adds up revision by revision."""
 
-    def __init__(self, conn: Connection, since: datetime, now: datetime) -> None:
+    def __init__(self, conn: Connection, since: datetime, now: datetime, job_uid: str | None) -> None:
         self._conn = conn
         self._since = since
         self._now = now
+        self._job_uid = job_uid
         self._due = self._waiting = self._matched = 0
         self._missing: list[tuple[str, datetime]] = []
         self._singles = self._single_rows()
         self._spans = self._span_rows()
+
+    def _of_job(self, column: Any) -> ColumnElement[bool]:
+        return true() if self._job_uid is None else column == self._job_uid
 
     def revisions(self) -> Iterable[RowMapping]:
         """Those in force at some moment of the window, with their job's progress."""
@@ -181,6 +185,7 @@ class _Proof:
                 _revisions.c.trigger.is_not(None),
                 _revisions.c.effective_from < self._now,
                 or_(_revisions.c.effective_until.is_(None), _revisions.c.effective_until > self._since),
+                self._of_job(_revisions.c.job_uid),
             )
         )
         return self._conn.execute(query).mappings()
@@ -209,6 +214,7 @@ class _Proof:
         ended = and_(
             _occurrences.c.scheduled_at > self._since,
             _occurrences.c.scheduled_at <= self._now,
+            self._of_job(_occurrences.c.job_uid),
         )
         query = (
             select(_occurrences.c.state, _occurrences.c.scheduled_at, _runs.c.state.label("end"), _runs.c.started_at)
@@ -241,7 +247,9 @@ class _Proof:
 
     def _single_rows(self) -> dict[str, list[datetime]]:
         query = select(_occurrences.c.job_uid, _occurrences.c.scheduled_at).where(
-            _occurrences.c.scheduled_at > self._since, _occurrences.c.scheduled_at <= self._now
+            _occurrences.c.scheduled_at > self._since,
+            _occurrences.c.scheduled_at <= self._now,
+            self._of_job(_occurrences.c.job_uid),
         )
         found: dict[str, list[datetime]] = {}
         for row in self._conn.execute(query):
@@ -255,7 +263,9 @@ class _Proof:
                 _revisions,
                 and_(_revisions.c.job_uid == _spans.c.job_uid, _revisions.c.revision == _spans.c.revision),
             )
-            .where(_spans.c.last_at > self._since, _spans.c.first_at <= self._now)
+            .where(
+                _spans.c.last_at > self._since, _spans.c.first_at <= self._now, self._of_job(_spans.c.job_uid)
+            )
         )
         found: dict[str, list[tuple[RowMapping, Timing]]] = {}
         for row in self._conn.execute(query).mappings():
