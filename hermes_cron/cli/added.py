@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
 from hermes_cron.cli import output, when
@@ -22,7 +22,7 @@ _TEXTS = {
     "en": {
         "added": "Added {name}",
         "would": "Would add {name}",
-        "when": "when", "next": "next", "task": "task", "script": "script", "database": "database",
+        "when": "when", "next": "next", "note": "note", "task": "task", "script": "script", "database": "database",
         "runs_by": "runs by", "cost": "cost", "result": "result", "file": "file",
         "zone": "{words}, {zone}",
         "workdays": "{words}, {zone} (Monday to Friday; holidays are not considered)",
@@ -46,7 +46,7 @@ _TEXTS = {
     "zh": {
         "added": "已添加 {name}",
         "would": "将添加 {name}",
-        "when": "时间", "next": "接下来", "task": "任务", "script": "脚本", "database": "数据库",
+        "when": "时间", "next": "接下来", "note": "注意", "task": "任务", "script": "脚本", "database": "数据库",
         "runs_by": "执行", "cost": "费用", "result": "结果", "file": "文件",
         "zone": "{words}（{zone}）",
         "workdays": "{words}（{zone}；周一至周五，未计节假日）",
@@ -96,13 +96,14 @@ def show(state: Cli, job: Job, *, missing: tuple[str, ...], dry_run: bool, phras
     pairs = [
         (texts["when"], said_when(job, lang, phrase)),
         (texts["next"], _next_line(job, ahead, lang)),
+        *((texts["note"], note) for note in _notes(job, phrase, lang)),
         (texts["script" if job.script else "task"], output.one_line(job.script or job.prompt or "")),
         *((texts["database"], _database(texts, name, products[name])) for name in job.databases),
         *((texts["database"], texts["no_database"].format(name=name)) for name in missing),
-        (texts["runs_by"], texts[f"by_{by.kind}"].format(skill=by.skill, model=by.model)),
+        (texts["runs_by"], by_text(by, lang)),
         *(((texts["cost"], texts["cost_unknown"]),) if by.kind.startswith("model") else ()),
-        (texts["result"], texts["to_nobody"].format(folder=_home_path(state.home.outputs / job.name))),
-        (texts["file"], _home_path(state.home.jobs / f"{job.name}.md")),
+        (texts["result"], texts["to_nobody"].format(folder=home_path(state.home.outputs / job.name))),
+        (texts["file"], home_path(state.home.jobs / f"{job.name}.md")),
     ]
     state.out(output.facts(pairs))
     state.out()
@@ -129,14 +130,21 @@ def upcoming(job: Job, now: datetime, count: int) -> list[datetime]:
 
 def said_when(job: Job, lang: str, phrase: str = "") -> str:
     """The schedule in words, its zone, and what "workday" does not know."""
+    from hermes_cron.domain import caution
     from hermes_cron.domain.words import words
 
     said = "-"
     if job.trigger is not None:
         said = words(job.trigger, lang="zh" if lang == "zh" else "en", zone=ZoneInfo(job.timezone))
-    typed = f"{phrase} {' '.join(job.schedule)}".lower()
-    workdays = any(word in typed for word in ("workday", "working day", "business day", "工作日"))
+    workdays = caution.HOLIDAYS in warnings_of(job, phrase)
     return _TEXTS[lang]["workdays" if workdays else "zone"].format(words=said, zone=job.timezone)
+
+
+def warnings_of(job: Job, phrase: str = "") -> list[str]:
+    """What may surprise, in short English sentences."""
+    from hermes_cron.domain import caution
+
+    return [] if job.trigger is None else caution.warnings(job.trigger, f"{phrase} {' '.join(job.schedule)}")
 
 
 def runs_by(state: Cli, job: Job) -> RunsBy:
@@ -155,6 +163,20 @@ def runs_by(state: Cli, job: Job) -> RunsBy:
     return RunsBy(kind="model_skill" if skill else "model", skill=skill, model=route.model)
 
 
+def by_text(by: RunsBy, lang: str) -> str:
+    """``playbook inspect-database; no model, no tokens``."""
+    return _TEXTS[lang][f"by_{by.kind}"].format(skill=by.skill, model=by.model)
+
+
+def _notes(job: Job, phrase: str, lang: str) -> list[str]:
+    """Warnings that the line "when" does not say yet."""
+    from hermes_cron.domain import caution
+
+    language: Literal["en", "zh"] = "zh" if lang == "zh" else "en"
+    found = [warning for warning in warnings_of(job, phrase) if warning != caution.HOLIDAYS]
+    return [caution.in_language(warning, language) for warning in found]
+
+
 def _next_line(job: Job, ahead: list[datetime], lang: str) -> str:
     texts = _TEXTS[lang]
     if job.paused:
@@ -167,7 +189,7 @@ def _database(texts: dict[str, str], name: str, product: str | None) -> str:
     return texts["read_only"].format(name=name, product=product) if product else name
 
 
-def _home_path(path: Path) -> str:
+def home_path(path: Path) -> str:
     """With ``~`` for the user's own folder."""
     try:
         return f"~/{path.relative_to(Path.home())}"
@@ -186,6 +208,7 @@ def _json(
         "schedule": list(job.schedule),
         "when": said_when(job, "en"),
         "timezone": job.timezone,
+        "warnings": warnings_of(job),
         "next": [instant.astimezone(zone).isoformat() for instant in ahead],
         "prompt": job.prompt,
         "script": job.script,

@@ -118,7 +118,7 @@ def _schedule(state: Cli, file: Opened, phrase: str, said: dict[str, Plain]) -> 
 
 
 def _put(state: Cli, file: Opened, data: bytes, name: str | None) -> None:
-    """Content first, then the name, with the store told in between: so a rename is seen as one and keeps the history."""
+    """Content first, then the name, the store told in between: so a rename is seen as one and keeps its history."""
     from hermes_cron.jobs.names import name_fault
 
     wrong = name_fault(name) if name else None

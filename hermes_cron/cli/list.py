@@ -33,6 +33,7 @@ _TEXTS = {
         "removed": "removed",
         "none": 'No jobs.  hermes-cron add "every day 9am: inspect prod db"',
         "need": "{count} need you:  hermes-cron status",
+        "need_one": "1 needs you:  hermes-cron status",
         "good": "{broken} (the last good version runs, next {next})",
     },
     "zh": {
@@ -43,6 +44,7 @@ _TEXTS = {
         "removed": "已删除",
         "none": '没有任务。  hermes-cron add "每天早上9点：巡检 prod 数据库"',
         "need": "{count} 项需要处理：  hermes-cron status",
+        "need_one": "1 项需要处理：  hermes-cron status",
         "good": "{broken}（仍按上一个正确版本运行，下次 {next}）",
     },
 }
@@ -74,7 +76,7 @@ def list_jobs(
     headers = (*texts["headers"], texts["description"]) if long else texts["headers"]
     state.out(_page(rows, broken, headers, state))
     if need:
-        state.out("\n" + texts["need"].format(count=need))
+        state.out("\n" + texts["need" if need > 1 else "need_one"].format(count=need))
 
 
 def as_json(job: Listed) -> dict[str, object]:
