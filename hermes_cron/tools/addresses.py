@@ -29,10 +29,7 @@ def reachable(host: str, port: int, allowed: Sequence[str]) -> tuple[str, ...]:
         networks = _networks(allowed)
         for address in addresses:
             if not is_public(address) and not any(_inside(address, network) for network in networks):
-                raise Refused(
-                    f"{host} is {address}: an address that is not public",
-                    hint="tools.http_private_hosts in config.toml allows a host",
-                )
+                raise Refused(f"{host} is {address}, an address that is not public; http_get reaches public ones only")
     return tuple(map(str, addresses))
 
 

@@ -8,7 +8,7 @@ from hermes_cron.domain.job import Job
 from hermes_cron.tools.context import ToolContext
 from hermes_cron.tools.declaration import Tool
 from hermes_cron.tools.registry import Registry
-from hermes_cron.tools.toolsets import resolve, toolsets
+from hermes_cron.tools.toolsets import resolve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ def default_tools(job: Job) -> tuple[str, ...]:
 def check_names(registry: Registry, job: Job) -> tuple[str, ...]:
     """The tools a job means, available or not. Raises ``NotFound`` with the nearest name: for ``add`` and ``check``."""
     tools = registry.tools
-    return resolve(default_tools(job) if job.tools is None else job.tools, tools, toolsets(tools))
+    return resolve(default_tools(job) if job.tools is None else job.tools, tools, registry.sets)
 
 
 def select(registry: Registry, job: Job, context: ToolContext) -> Chosen:

@@ -18,10 +18,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from hermes_cron.errors import ConfigError
 from hermes_cron.tools.declaration import Tool
 from hermes_cron.tools.schema import tool_schema
+from hermes_cron.tools.toolsets import COMPOSED, read_sets, toolsets
 
 _PACKAGE = "hermes_cron.tools"
+SETS_FILE = "sets.toml"
 _PLUGIN_PREFIX = "hermes_cron_plugin_"
 _log = logging.getLogger(__name__)
 
@@ -48,14 +51,20 @@ class Registry:
 
     entries: Mapping[str, Entry] = field(default_factory=dict)
     broken: tuple[Broken, ...] = ()
+    own_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def tools(self) -> dict[str, Tool]:
         return {name: entry.tool for name, entry in self.entries.items()}
 
+    @property
+    def sets(self) -> dict[str, tuple[str, ...]]:
+        """Every set with its direct members: simple ones, composed ones, the home's own."""
+        return toolsets(self.tools, {**COMPOSED, **self.own_sets})
+
 
 def discover(plugins: Path | None = None) -> Registry:
-    """The built-in tools and those of ``plugins`` (a home's ``tools/``). A missing folder holds none."""
+    """The built-in tools, and the tools and sets of ``plugins`` (a home's ``tools/``). A missing folder holds none."""
     entries = {tool.name: Entry(tool=tool, file="built in") for tool in _built_in()}
     broken: list[Broken] = []
     for path in sorted(plugins.glob("*.py")) if plugins is not None and plugins.is_dir() else ():
@@ -65,7 +74,15 @@ def discover(plugins: Path | None = None) -> Registry:
             broken.append(found)
         elif found is not None:
             entries[found.tool.name] = found
-    return Registry(entries=entries, broken=tuple(broken))
+    own_sets: dict[str, tuple[str, ...]] = {}
+    if plugins is not None:
+        file = plugins / SETS_FILE
+        try:
+            own_sets = read_sets(file, {name: entry.tool for name, entry in entries.items()})
+        except ConfigError as error:
+            _log.warning("%s", error.message)
+            broken.append(Broken(file=str(file), reason=error.message.removeprefix(f"{file}: ")))
+    return Registry(entries=entries, broken=tuple(broken), own_sets=own_sets)
 
 
 def declares_tool(source: str) -> bool:

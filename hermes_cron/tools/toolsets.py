@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import tomllib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from hermes_cron.errors import ConfigError, NotFound
 from hermes_cron.tools.declaration import Tool
@@ -23,6 +25,31 @@ def toolsets(tools: Mapping[str, Tool], composed: Sets = COMPOSED) -> dict[str, 
     for tool in tools.values():
         simple.setdefault(tool.toolset, []).append(tool.name)
     return {**{name: tuple(sorted(simple[name])) for name in sorted(simple)}, **composed}
+
+
+def read_sets(path: Path, tools: Mapping[str, Tool]) -> dict[str, tuple[str, ...]]:
+    """A home's own sets: TOML, ``night = ["reads", "http_get"]``; none when the file is missing.
+
+    Raises ``ConfigError`` naming the file for what does not parse, a name that is taken, or a member that is unknown.
+    Cycles are found when a set is resolved.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    taken = {*tools, *toolsets(tools)}
+    own: dict[str, tuple[str, ...]] = {}
+    for name, members in found.items():
+        if not isinstance(members, list) or not all(isinstance(member, str) for member in members):
+            raise ConfigError(f'{path}: {name} is no list of names such as ["reads", "http_get"]')
+        if name in taken:
+            raise ConfigError(f"{path}: the name {name} is taken")
+        own[name] = tuple(members)
+    for member in {member for members in own.values() for member in members} - taken - own.keys():
+        raise ConfigError(f"{path}: {unknown(member, tools, {**toolsets(tools), **own}).message}")
+    return own
 
 
 def resolve(words: Iterable[str], tools: Mapping[str, Tool], sets: Sets) -> tuple[str, ...]:

@@ -271,3 +271,44 @@ def test_database_tools_need_a_database(tmp_path: Path) -> None:
     chosen = select(discover(), Job(name="j", prompt="x", tools=("sql_query", "now")), context(tmp_path))
     assert list(chosen.tools) == ["now"]
     assert chosen.left_out == {"sql_query": "the job names no database"}
+
+
+# --- a home's own sets ---------------------------------------------------------------------------------------------
+
+
+def test_home_may_name_sets_of_its_own(plugins: Path) -> None:
+    plugin(plugins, "hello.py", HELLO)
+    plugin(plugins, "sets.toml", 'night = ["reads", "greetings"]\nmore = ["night", "now", "http_get"]\n')
+    found = discover(plugins)
+    assert found.broken == ()
+    expected = ("now", "sql_query", "sql_schema", "read_file", "search_files", "hello", "http_get")
+    assert resolve(["more"], found.tools, found.sets) == expected
+    assert check_names(found, Job(name="j", prompt="x", tools=("more",))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a = [", "at end of document"),
+        ('a = "now"', "a is no list of names"),
+        ("a = [1]", "a is no list of names"),
+        ('reads = ["now"]', "the name reads is taken"),
+        ('terminal = ["now"]', "the name terminal is taken"),
+        ('a = ["nwo"]', "no tool or tool set 'nwo'"),
+    ],
+)
+def test_broken_sets_are_listed_and_harm_nobody(plugins: Path, text: str, reason: str) -> None:
+    plugin(plugins, "sets.toml", text)
+    plugin(plugins, "hello.py", HELLO)
+    found = discover(plugins)
+    assert [broken.file for broken in found.broken] == [str(plugins / "sets.toml")]
+    assert reason in found.broken[0].reason
+    assert "hello" in found.entries
+
+
+def test_cycle_of_a_homes_sets_is_refused_when_it_is_used(plugins: Path) -> None:
+    plugin(plugins, "sets.toml", 'a = ["b"]\nb = ["a", "now"]\n')
+    found = discover(plugins)
+    with pytest.raises(ConfigError, match="tool set a contains itself: a > b > a"):
+        resolve(["a"], found.tools, found.sets)
+    assert resolve(["reads"], found.tools, found.sets)
