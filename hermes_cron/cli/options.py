@@ -42,7 +42,8 @@ HELP: dict[str, tuple[tuple[str, str, str], ...]] = {
 }
 """For help pages: option, its value, its line."""
 
-_HEADINGS = {"Usage:": "用法：", "Options:": "选项：", "Arguments:": "参数：", "Commands:": "命令："}
+_HEADINGS = {"Options:": "选项：", "Arguments:": "参数：", "Commands:": "命令："}
+_WORDS = {"[OPTIONS]": "[选项]", "[required]": "[必填]", "[default: ": "[默认：", "VERB ...": "动词 ..."}
 
 
 def inject(command: click.Command, *, language: Language, chinese: Mapping[str, str]) -> None:
@@ -84,7 +85,9 @@ def help_page(ctx: click.Context, language: Language) -> str:
     if language == "zh":
         lines = page.split("\n")
         page = "\n".join(_HEADINGS.get(line, line) for line in lines)
-        page = page.replace("Usage: ", _HEADINGS["Usage:"], 1)
+        page = page.replace("Usage: ", "用法：", 1)
+        for english, chinese in _WORDS.items():
+            page = page.replace(english, chinese)
     if ctx.parent is None:
         return page.rstrip()  # the root's page has them in full
     common = "  ".join(f"{name} {value}".strip() for name, value, _ in HELP["en"] if name != "--version")

@@ -8,10 +8,10 @@ from hermes_cron.cli import output
 from hermes_cron.errors import HermesCronError, Usage
 
 _LABELS_ZH = {
-    "understood": "已理解", "left_over": "多余", "examples": "示例", "known": "已有", "hint": "下一步", "once": "一次",
-    "always": "每次", "kept": "保留", "next_try": "下次重试", "look": "查看", "add_one": "添加", "error": "错误",
-    "add one": "添加", "next try": "下次重试", "left over": "多余", "near": "相近", "make_a_reader": "建只读账号",
-    "or_insist": "或坚持", "try": "可以试",
+    "add one": "添加", "always": "每次", "error": "错误", "examples": "示例", "kept": "保留", "known": "已有",
+    "left over": "多余", "length": "间隔", "look": "查看", "make a reader": "建只读账号", "missing": "缺少",
+    "near": "相近", "next try": "下次重试", "once": "一次", "or insist": "或坚持", "time of day": "时刻",
+    "try": "可以试", "understood": "已理解", "used in": "使用处", "ways": "可行的方式",
 }  # fmt: skip
 
 
@@ -55,6 +55,5 @@ def _shown(value: object) -> str | None:
 
 
 def _label(key: str, language: str) -> str:
-    if language == "zh" and key in _LABELS_ZH:
-        return _LABELS_ZH[key]
-    return key.replace("_", " ")
+    words = key.replace("_", " ")
+    return _LABELS_ZH.get(words, words) if language == "zh" else words
