@@ -33,6 +33,7 @@ class Environment:
     language: Language = "en"
     no_color: bool = False
     complete: str | None = None
+    testing: bool = False
     clock_file: str | None = None
     model: str | None = None
     base_url: str | None = None
@@ -56,6 +57,7 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
         language="zh" if spoken.lower().startswith("zh") else "en",
         no_color=value("NO_COLOR") is not None or value("TERM") == "dumb",
         complete=value(COMPLETION_VARIABLE),
+        testing=value("HERMES_CRON_TESTING") == "1",
         clock_file=value("HERMES_CRON_CLOCK_FILE") if value("HERMES_CRON_TESTING") == "1" else None,
         model=value("HERMES_CRON_MODEL"),
         base_url=value("OPENAI_BASE_URL"),

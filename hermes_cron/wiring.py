@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.job import Keep, Limits
@@ -18,16 +18,20 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from hermes_cron.databases.registry import DatabaseRegistry
+    from hermes_cron.domain.event import Event
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
     from hermes_cron.domain.transcript import Header
     from hermes_cron.experience.skills import SkillLibrary
     from hermes_cron.jobs.files import JobFiles
     from hermes_cron.jobs.load import Known
+    from hermes_cron.jobs.watch import Watcher
     from hermes_cron.ports import Journal
     from hermes_cron.runner.prompt import LastRun
     from hermes_cron.runner.route import Route
     from hermes_cron.runner.runner import PlaybookProgram, Runner
+    from hermes_cron.scheduler.service import Service
+    from hermes_cron.scheduler.timers import Wakes
     from hermes_cron.store.engine import Store
     from hermes_cron.store.jobs import Source, Synced, Understood
     from hermes_cron.store.runs import Start
@@ -151,9 +155,7 @@ class App:
         )
 
     def _tool_words(self) -> frozenset[str]:
-        from hermes_cron.tools.toolsets import toolsets
-
-        return frozenset(self.tools.tools) | frozenset(toolsets(self.tools.tools))
+        return frozenset(self.tools.tools) | frozenset(self.tools.sets)
 
     @cached_property
     def source(self) -> Source:
@@ -284,6 +286,55 @@ class App:
             result_at=last["result_at"],
         )
 
+    # --- serving ---------------------------------------------------------------------------------------------------
+
+    def service(
+        self, *, tell: Callable[[Event], None], concurrency: int | None = None, drain_s: float = 30, watch: bool = True
+    ) -> Service:
+        """A scheduler for this home; the runner is imported when the first run starts. ``tell`` sees every event."""
+        from hermes_cron.jobs.watch import signature
+        from hermes_cron.observe import logs
+        from hermes_cron.scheduler.housekeeping import housekeep
+        from hermes_cron.scheduler.service import Plan, Service
+
+        emit = logs.begin(logs.LogFile(self.home.logs), self.clock, self.redact, tell=tell)
+        keep = Keep(runs=self.settings.retention.runs, days=self.settings.retention.days)
+        return Service(
+            Plan(
+                store=self.store,
+                source=self.source,
+                clock=self.clock,
+                owners=self.home.owners,
+                execute=self._execute,
+                end_group=_end_group,
+                emit=emit,
+                concurrency=concurrency or self.settings.concurrency,
+                window=self.catch_up_window,
+                drain_s=drain_s,
+                watch=partial(self._watch, emit) if watch else None,
+                signature=lambda: signature(self.home.jobs),
+                housekeep=lambda now: housekeep(self.store, self.home, keep=keep, emit=emit, now=now),
+            )
+        )
+
+    def _execute(self, taken: TakenRun, cancel: threading.Event) -> Outcome:
+        """Asks for the runner at the first run: an idle service needs neither agent nor tools."""
+        return self.runner.execute(taken, cancel)
+
+    def _watch(self, emit: Callable[[Event], None], wakes: Wakes) -> Watcher:
+        from hermes_cron.domain.event import WatchFailed
+        from hermes_cron.jobs.watch import Watcher
+        from hermes_cron.scheduler.timers import Wake
+
+        self.home.run.mkdir(parents=True, exist_ok=True)
+        return Watcher(
+            self.home.jobs,
+            self.home.wake,
+            on_files=lambda: wakes.put(Wake.FILES),
+            on_store=lambda: wakes.put(Wake.STORE),
+            on_failed=lambda error, poll_s: emit(WatchFailed(error=error, poll_s=poll_s)),
+        )
+
     # --- runs by hand, and what people look at ---------------------------------------------------------------------
 
     def job(self, uid: str) -> Job:
@@ -403,6 +454,13 @@ class App:
         opened = self.__dict__
         if "store" in opened:
             self.store.close()
+
+
+def _end_group(pgid: int, started: str, boot_id: str) -> None:
+    from hermes_cron.domain.command import ProcessGroup
+    from hermes_cron.environments.processes import end_group
+
+    end_group(ProcessGroup(pgid=pgid, started=started, boot_id=boot_id))
 
 
 class _Playbooks:

@@ -147,3 +147,21 @@ def _same_file(fd: int, path: Path) -> bool:
     except OSError:
         return False
     return (ours.st_dev, ours.st_ino) == (theirs.st_dev, theirs.st_ino)
+
+
+def render(line: dict[str, Any]) -> str:
+    """A line for people: instant, level where it is not info, event, facts."""
+    facts = [
+        f"{key}={_shown(value)}"
+        for key, value in line.items()
+        if key not in {"at", "level", "event"} and value not in (None, [], "", ())
+    ]
+    level = [] if line.get("level") == Level.INFO else [str(line.get("level", ""))]
+    return " ".join([str(line.get("at", "")), *level, str(line.get("event", "")), *facts])
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(_shown(item) for item in value)
+    text = _plain(value) if isinstance(value, datetime | Enum) else value
+    return str(text) if " " not in str(text) else json.dumps(str(text), ensure_ascii=False)
