@@ -27,6 +27,8 @@ HELP_ZH = {
     "Why; kept in the run's row.": "原因。",
 }
 
+_SHORT = 48
+
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, or its beginning.")]
 
 _TEXTS: dict[str, dict[str, Any]] = {
@@ -122,7 +124,7 @@ def show(run: RunId) -> None:
     state.out(output.facts(_facts(row, state)))
     steps = state.app.steps(row["id"])
     if steps:
-        state.out("\n" + _steps(steps, state))
+        state.out("\n" + _steps(steps, state, arguments=_SHORT))
     if text and text.strip():
         state.out("\n" + text.rstrip("\n"))
 
@@ -169,9 +171,12 @@ def trace(run: RunId) -> None:
     state.out(_steps(steps, state))
 
 
-def _steps(steps: list[dict[str, Any]], state: Cli) -> str:
+def _steps(steps: list[dict[str, Any]], state: Cli, *, arguments: int | None = None) -> str:
+    """``arguments``: their columns at most; `trace` shows them whole."""
     texts = _TEXTS[state.lang]
     lines = [_step(step, texts) for step in steps]
+    if arguments is not None:
+        lines = [[*line[:-1], output.cut(output.one_line(line[-1]), arguments)] for line in lines]
     return output.table(lines, texts["steps"], right=frozenset({0, 2, 4}), max_columns=state.columns)
 
 

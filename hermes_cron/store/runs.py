@@ -111,6 +111,9 @@ def _outcome_values(conn: Connection, run_id: str, outcome: Outcome) -> dict[str
             func.coalesce(func.sum(_usage.c.input), 0),
             func.coalesce(func.sum(_usage.c.output), 0),
             func.coalesce(func.sum(_usage.c.cached), 0),
+            func.count(),
+            func.count(_usage.c.cost_usd),
+            func.sum(_usage.c.cost_usd),
         ).where(_usage.c.run_id == run_id)
     ).one()
     return {
@@ -124,11 +127,18 @@ def _outcome_values(conn: Connection, run_id: str, outcome: Outcome) -> dict[str
         "tokens_input": max(used[0], outcome.tokens_input),  # the journal's rows are the proof, where there are any
         "tokens_output": max(used[1], outcome.tokens_output),
         "tokens_cached": max(used[2], outcome.tokens_cached),
-        "cost_usd": outcome.cost_usd,
+        "cost_usd": _cost(outcome, calls=used[3], priced=used[4], total=used[5]),
         "output_path": outcome.output_path,
         "result": outcome.result,
         "silent": outcome.silent,
     }
+
+
+def _cost(outcome: Outcome, *, calls: int, priced: int, total: float | None) -> float | None:
+    """None is unknown: a call without a price, or calls that left no usage row. No model call costs nothing."""
+    if calls:
+        return total if priced == calls else None
+    return outcome.cost_usd if outcome.iterations else 0.0
 
 
 def _end_attempt(conn: Connection, row: RowMapping, state: RunState, reason: str | None, now: datetime) -> None:

@@ -30,7 +30,7 @@ def _silent(event: str, facts: Mapping[str, object]) -> None:
 class PlaybookModel:
     """One for a run: it remembers when it asked, to tell people how long a step took. Its replies do not depend on it.
 
-    Emits ``playbook_step`` with ``step``, ``status`` (``ok``, ``1 warning``, ``not checked: why``), ``checked`` and
+    Emits ``playbook_step`` with ``step``, ``status`` (``ok``, ``1 warning``, ``not checked: why``, in the run's language), ``checked`` and
     ``elapsed_s`` after every step, and ``playbook_started`` with ``steps`` (their ids) before the first call.
     """
 
@@ -52,17 +52,17 @@ class PlaybookModel:
             judged, last_word = _replay(inputs, texts)
         except ExpressionFailed as error:
             raise PlaybookFailed(f"playbook {inputs.skill}: {error.message}") from error
-        self._tell(judged)
+        self._tell(judged, inputs.language)
         if isinstance(last_word, Call):
             return _call(inputs, last_word, number=len(texts) + 1)
         return _final(inputs, last_word)
 
-    def _tell(self, judged: Sequence[Judged]) -> None:
+    def _tell(self, judged: Sequence[Judged], language: str) -> None:
         now = time.monotonic()
         for position, one in enumerate(judged[self._told :], start=self._told):
             seconds = now - self._asked_at if position == self._told else 0.0
-            facts = {"step": one.step, "status": one.status, "checked": one.checked, "elapsed_s": round(seconds, 1)}
-            self._emit(STEP_EVENT, facts)
+            facts = {"step": one.step, "status": one.status(language), "checked": one.checked}
+            self._emit(STEP_EVENT, {**facts, "elapsed_s": round(seconds, 1)})
         self._told = max(self._told, len(judged))
         self._asked_at = now
 
@@ -102,7 +102,7 @@ def _call(inputs: Inputs, call: Call, *, number: int) -> ModelReply:
         ],
     }
     return ModelReply(
-        message=message, text="", tool_calls=(asked,), finish="tool_calls", usage=Usage(), model=inputs.model
+        message=message, text="", tool_calls=(asked,), finish="tool_calls", usage=Usage(), model=inputs.model, cost_usd=0.0
     )
 
 
@@ -112,6 +112,7 @@ def _final(inputs: Inputs, last_word: Report) -> ModelReply:
         text=last_word.text,
         finish="stop",
         usage=Usage(),
+        cost_usd=0.0,
         model=inputs.model,
         state_json=json.dumps(last_word.result, ensure_ascii=False, default=str),
     )
