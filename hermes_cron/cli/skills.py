@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,6 +132,7 @@ def rehearse_skill(
     name: str = typer.Argument(..., help="The skill's name, or category/name."),
     db: str = typer.Option(None, "--db", help="The database to look at."),
 ) -> None:
+    from hermes_cron.cli.progress import Progress
     from hermes_cron.models.playbook.inputs import Inputs
     from hermes_cron.rehearsal import rehearse
 
@@ -149,7 +149,7 @@ def rehearse_skill(
     began = time.monotonic()
     result = rehearse(
         inputs, databases=state.app.databases if database else None, home=state.home, clock=state.clock,
-        emit=lambda event, facts: _progress(state, program, event, facts),
+        emit=Progress(state).emit,
     )  # fmt: skip
     if state.json:
         import json
@@ -158,13 +158,6 @@ def rehearse_skill(
         return
     state.out(output.plain(result.text))
     state.note(f"{time.monotonic() - began:.1f} s, {text['nothing_stored']}")
-
-
-def _progress(state: Cli, program: Program, event: str, facts: Mapping[str, object]) -> None:
-    from hermes_cron.cli.steps import line
-
-    if event == "playbook_step":
-        state.note(line(facts, width=max(len(step.id) for step in program.steps)))
 
 
 def _program(state: Cli, library: SkillLibrary, skill: Skill, db: str | None) -> tuple[Program, str | None, str | None]:

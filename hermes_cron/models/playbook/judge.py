@@ -51,18 +51,26 @@ class Judged:
         """A step with findings was checked, even when some rows could not be judged."""
         return self.not_checked is None or bool(self.findings)
 
-    @property
-    def status(self) -> str:
+    def status(self, language: str) -> str:
         """``ok``, ``1 critical, 2 warnings``, ``not checked: why``."""
+        words = _STATUS["zh" if language == "zh" else "en"]
         counts = {level: sum(f.severity is level for f in self.findings) for level in Severity}
-        said = ", ".join(f"{n} {_plural(level, n)}" for level, n in counts.items() if n)
+        said = [f"{n} {words[_plural(level, n)]}" for level, n in counts.items() if n]
         if self.not_checked is not None and not said:
-            return f"not checked: {self.not_checked}"
-        return said or "ok"
+            return f"{words['not_checked']}{self.not_checked}"
+        return words["comma"].join(said) or words["ok"]
 
 
 def _plural(level: Severity, count: int) -> str:
     return "warnings" if level is Severity.WARNING and count != 1 else level.value
+
+
+_STATUS = {
+    "en": {"ok": "ok", "critical": "critical", "warning": "warning", "warnings": "warnings", "info": "info",
+           "not_checked": "not checked: ", "comma": ", "},
+    "zh": {"ok": "正常", "critical": "项严重", "warning": "项警告", "warnings": "项警告", "info": "项提示",
+           "not_checked": "未检查：", "comma": "，"},
+}  # fmt: skip
 
 
 def judge(step: Step, answer: Answer, names: Mapping[str, Any], language: str) -> Judged:

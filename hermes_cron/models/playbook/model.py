@@ -30,8 +30,9 @@ def _silent(event: str, facts: Mapping[str, object]) -> None:
 class PlaybookModel:
     """One for a run: it remembers when it asked, to tell people how long a step took. Its replies do not depend on it.
 
-    Emits ``playbook_step`` with ``step``, ``status`` (``ok``, ``1 warning``, ``not checked: why``, in the run's language), ``checked`` and
-    ``elapsed_s`` after every step, and ``playbook_started`` with ``steps`` (their ids) before the first call.
+    Emits ``playbook_started`` with ``steps`` (their ids) before the first call, and after every step ``playbook_step``
+    with ``step``, ``status`` (``ok``, ``1 warning``, ``not checked: why``, in the run's language), ``checked`` and
+    ``elapsed_s``.
     """
 
     def __init__(self, emit: Emit = _silent) -> None:
