@@ -290,6 +290,7 @@ class Service:
             actor="hand",
             gone_before=self._vanished if confirm_gone else None,
             window=self._plan.window,
+            between=self._dispatch,
         )
         self._signature = seen  # of before the look: what changed during it is looked at again
         if synced.vanished - self._vanished:

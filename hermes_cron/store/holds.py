@@ -30,6 +30,6 @@ def release(conn: Connection, uid: str, now: datetime, *, window: timedelta = WI
         return False
     job = load_job(row["spec"])
     over = job.max_runs is not None and row["fired"] >= job.max_runs
-    next_due = None if over or job.paused is not None else first_due(timing_of(job), now)
+    next_due = None if over else first_due(timing_of(job), now)  # a paused job's instants get rows too
     conn.execute(update(_jobs).where(_jobs.c.uid == uid).values(held_reason=None, held_at=None, next_due=next_due))
     return True
