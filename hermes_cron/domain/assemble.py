@@ -374,9 +374,7 @@ def _plain(selector: p.Part, months: p.Months | None) -> _Plain:
         case p.NthWorkdays():
             if selector.nth == (-1,):
                 return _Plain(CronDays(days="LW", months=field), selector.recurring)
-            if not all(0 < abs(nth) <= 23 for nth in selector.nth):
-                raise ScheduleInvalid("a month has at most 23 workdays", hint='"first workday of the month"')
-            return _Plain(MonthWorkdays(nth=tuple(sorted(selector.nth)), months=numbers), selector.recurring)
+            return _Plain(MonthWorkdays(nth=selector.nth, months=numbers), selector.recurring)
         case p.DaysOfMonth():
             return _Plain(_month_days(selector.days, numbers, field), selector.recurring)
         case _:
@@ -385,7 +383,7 @@ def _plain(selector: p.Part, months: p.Months | None) -> _Plain:
 
 def _month_days(days: tuple[int, ...], months: tuple[int, ...], field: str) -> CronDays | MonthDays:
     if min(days) < -1:
-        return MonthDays(days=tuple(sorted(days)), months=months)
+        return MonthDays(days=days, months=months)
     if 0 in days or max(days) > 31:
         raise ScheduleInvalid("days of a month are 1-31", hint='"on the 1st of every month"')
     numbered = [str(day) for day in sorted(set(days)) if day > 0]

@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from typing import TypeAlias
 
 from hermes_cron.domain import cron
+from hermes_cron.errors import ScheduleInvalid, ScheduleNeverFires
 
 ONE_DAY = timedelta(days=1)
 
@@ -30,6 +31,15 @@ def monday_of(day: date) -> date:
 
 def _month_number(day: date) -> int:
     return day.year * 12 + day.month - 1
+
+
+def _first_named(days: EveryWeeks | EveryMonths, most: int) -> date:
+    if days.every < 1:
+        raise ScheduleInvalid("every 0 is never", hint='such as "every 2 weeks on monday at 9am"')
+    for step in range(most):
+        if days.matches(days.first + step * ONE_DAY):
+            return days.first + step * ONE_DAY
+    raise ScheduleNeverFires("the rule names no day within nine years", hint="hermes-cron explain")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +70,10 @@ class EveryDays:
     every: int
     first: date
 
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ScheduleInvalid("every 0 is never", hint='such as "every 2 days at 9am"')
+
     def matches(self, day: date) -> bool:
         return day >= self.first and (day - self.first).days % self.every == 0
 
@@ -71,6 +85,11 @@ class EveryWeeks:
     every: int
     weekdays: tuple[int, ...]
     first: date
+    """Stored as the first day that the rule names, so that equal rules are equal values."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weekdays", tuple(sorted({day % 7 for day in self.weekdays})))
+        object.__setattr__(self, "first", _first_named(self, self.every * 7 + 7))
 
     def matches(self, day: date) -> bool:
         if day < self.first or cron_weekday(day) not in self.weekdays:
@@ -86,6 +105,12 @@ class MonthDays:
     months: tuple[int, ...] = ()
     """Empty for every month."""
 
+    def __post_init__(self) -> None:
+        if min(self.days, default=0) >= -1 or min(self.days) < -28:
+            raise ScheduleInvalid("days from the end are -2 to -28", hint='for the last day: "0 9 L * *"')
+        object.__setattr__(self, "days", tuple(sorted(set(self.days))))
+        object.__setattr__(self, "months", tuple(sorted(set(self.months))))
+
     def matches(self, day: date) -> bool:
         if self.months and day.month not in self.months:
             return False
@@ -99,6 +124,12 @@ class MonthWorkdays:
     nth: tuple[int, ...]
     months: tuple[int, ...] = ()
     """Empty for every month."""
+
+    def __post_init__(self) -> None:
+        if not self.nth or not all(0 < abs(nth) <= 20 for nth in self.nth):  # February has at least 20
+            raise ScheduleInvalid("every month has 20 workdays", hint='"first workday of the month"')
+        object.__setattr__(self, "nth", tuple(sorted(set(self.nth))))
+        object.__setattr__(self, "months", tuple(sorted(set(self.months))))
 
     def matches(self, day: date) -> bool:
         if day.weekday() > 4 or (self.months and day.month not in self.months):
@@ -116,6 +147,10 @@ class EveryMonths:
     every: int
     within: CronDays | MonthDays | MonthWorkdays
     first: date
+    """Stored as the first day that the rule names."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", _first_named(self, 366 * 9))
 
     def matches(self, day: date) -> bool:
         if day < self.first or (_month_number(day) - _month_number(self.first)) % self.every:

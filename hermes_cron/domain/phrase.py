@@ -64,8 +64,7 @@ def split(text: str, *, now: datetime, zone: ZoneInfo) -> tuple[str, str]:
     """
     refused: list[HermesCronError] = []
     for colon in _COLON.finditer(text, 0, LONGEST + 1):
-        before, after = text[colon.start() - 1 : colon.start()], text[colon.end() : colon.end() + 1]
-        if before.isdigit() and after.isdigit():
+        if _inside_a_time(text, colon.start()):
             continue
         head, prompt = text[: colon.start()].strip(), text[colon.end() :].strip()
         try:
@@ -78,6 +77,13 @@ def split(text: str, *, now: datetime, zone: ZoneInfo) -> tuple[str, str]:
             raise _empty(head)
         return head, prompt
     raise _best(refused) if refused else _without_colon(text, now=now, zone=zone)
+
+
+def _inside_a_time(text: str, colon: int) -> bool:
+    """Between two digits; but a full-width colon after ``9:30`` is a border."""
+    before, after = text[colon - 1 : colon], text[colon + 1 : colon + 2]
+    ends_a_time = text[colon] == "：" and re.search(r"\d[:：]\d\d$", text[:colon]) is not None
+    return before.isdigit() and after.isdigit() and not ends_a_time
 
 
 def _without_colon(text: str, *, now: datetime, zone: ZoneInfo) -> HermesCronError:

@@ -16,7 +16,7 @@ from hermes_cron.domain.days import (
     MonthDays,
     MonthWorkdays,
 )
-from hermes_cron.domain.trigger import Cron, Rule, Times, Trigger, Window, any_of, next_after
+from hermes_cron.domain.trigger import AnyOf, Cron, Rule, Times, Trigger, Window, any_of, next_after
 from hermes_cron.errors import ScheduleInvalid
 
 
@@ -62,6 +62,19 @@ def in_window(days: Days, *, step: int, first: int, last: int) -> Trigger:
 def all_day(days: Days, *, step: int, first: int = 0) -> Trigger:
     """Every ``step`` minutes from ``first`` minutes after midnight to the end of the day."""
     return in_window(days, step=step, first=first, last=1439)
+
+
+def canonical(trigger: Trigger) -> Trigger:
+    """The same instants in the form that a phrase would give: a cron line where one can say it."""
+    match trigger:
+        case Rule(days=CronDays() as days, clock=Times(minutes=minutes)):
+            return at_times(days, minutes)
+        case Rule(days=days, clock=Window(step=step, first=first, last=last)):
+            return in_window(days, step=step, first=first, last=last)
+        case AnyOf(triggers):
+            return any_of(tuple(canonical(part) for part in triggers))
+        case _:
+            return trigger
 
 
 def beginning(days: Days, clock: tuple[int, ...], *, since: datetime, zone: ZoneInfo) -> date:

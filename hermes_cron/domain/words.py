@@ -14,6 +14,7 @@ from hermes_cron.domain.days import CronDays, Days, EveryDays, EveryMonths, Ever
 from hermes_cron.domain.days_in_words import daily, hour_list, joined, numbers
 from hermes_cron.domain.refusal import Language
 from hermes_cron.domain.times import clock_text
+from hermes_cron.domain.timetable import canonical
 from hermes_cron.domain.trigger import AnyOf, Cron, Interval, Once, Rule, Times, Trigger, Window
 from hermes_cron.domain.wallclock import exists, is_repeated
 from hermes_cron.errors import HermesCronError
@@ -27,7 +28,7 @@ _UNITS = {
 
 
 def words(trigger: Trigger, *, lang: Language, zone: ZoneInfo) -> str:
-    """The normalised phrase; ``parse`` reads it back to ``trigger`` at any ``now`` (but a past ``Once`` is refused)."""
+    """The normalised phrase; ``parse`` reads it back to ``canonical(trigger)`` at any ``now`` before a ``Once``."""
     match trigger:
         case Cron(expression):
             return _proved(_cron_phrases(expression, lang), trigger, zone) or expression
@@ -36,11 +37,18 @@ def words(trigger: Trigger, *, lang: Language, zone: ZoneInfo) -> str:
         case Once(at):
             return _once(at, lang, zone)
         case Rule(days=days, clock=clock):
-            found = _proved(_rule_phrases(days, clock, lang), trigger, zone)
-            assert found is not None, trigger  # noqa: S101 - the last phrase names the days by their cron fields
-            return found
+            return _rule(days, clock, lang, zone)
         case AnyOf(triggers):
             return ("；" if lang == "zh" else "; ").join(words(part, lang=lang, zone=zone) for part in triggers)
+
+
+def _rule(days: Days, clock: Times | Window, lang: Language, zone: ZoneInfo) -> str:
+    said = canonical(Rule(days=days, clock=clock))
+    if not isinstance(said, Rule):
+        return words(said, lang=lang, zone=zone)
+    found = _proved(_rule_phrases(said.days, said.clock, lang), said, zone)
+    assert found is not None, said  # noqa: S101 - the last phrase names the days by their cron fields
+    return found
 
 
 def _proved(phrases: list[str], trigger: Trigger, zone: ZoneInfo) -> str | None:
@@ -237,6 +245,8 @@ def _short_step(minute: str, hour: str) -> str | None:
     """The clock of a cron line whose minute or hour is a step or a range."""
     if hour == "*" and minute.isdigit():
         return f"hourly :{int(minute):02}"
+    if minute == "0" and hour.startswith("*/"):
+        return f"every {hour[2:]} h"
     if hour == "*":
         return f"every {minute[2:] or '1'} min" if minute.startswith("*") else None
     low, high, step = hour_list(hour)

@@ -1,7 +1,7 @@
 """The rules of docs/formats/schedules.md, applied to every minute: slow, plain, and without a line of the engine.
 
-``readings`` walks the UTC minutes of a span and notes what the wall clock shows. A rule is then a set of local dates and a
-set of minutes of the day; no cron library and no search takes part.
+``readings`` walks the UTC minutes of a span and notes what the wall clock shows. A rule is then a set of local dates
+and a set of minutes of the day; no cron library and no search takes part.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 MINUTE = timedelta(minutes=1)
-MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-WEEKDAYS = "sun mon tue wed thu fri sat".split()
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
 
 @dataclass(frozen=True)
