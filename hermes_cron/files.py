@@ -36,7 +36,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         DiskFull: no space or quota; the old file is as it was.
         NotWritable: read-only file system, permission, missing folder.
     """
-    target = path.resolve()
+    target = _real(path)
     with _explained(path):
         temp = _temporary(target, data, _kept_mode(target) if mode is None else mode)
         with _discarded(temp):
@@ -78,7 +78,7 @@ def replace_if_unchanged(path: Path, data: bytes, expected_sha256: str) -> None:
         Conflict: someone changed or removed the file; it is left as they made it.
         DiskFull, NotWritable: as ``write_atomic``.
     """
-    target = path.resolve()
+    target = _real(path)
     with _explained(path):
         temp = _temporary(target, data, _kept_mode(target))
         with _discarded(temp):
@@ -185,6 +185,11 @@ def _create_in_place(path: Path, data: bytes, mode: int | None) -> None:
         raise
     finally:
         os.close(descriptor)
+
+
+def _real(path: Path) -> Path:
+    """Links followed; unlike ``Path.resolve`` a circle of links is no exception here but fails at the write."""
+    return Path(os.path.realpath(path))
 
 
 def _kept_mode(target: Path) -> int | None:

@@ -28,10 +28,11 @@ MANIFEST = ".shipped.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShippedFile:
-    """``path`` is relative to the kind's folder, with ``/``."""
+    """``path`` is relative to the kind's folder, with ``/``. ``program``: it had the right to be executed."""
 
     path: str
     data: bytes
+    program: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ def copy_to(target: Path, kind: Kind) -> Copied:
             continue
         files.make_folder(place.parent)
         try:
-            files.create_new(place, file.data)
+            files.create_new(place, file.data, mode=0o755 if file.program else None)
         except Conflict:
             kept.append(file.path)  # someone else made it at this moment
             continue
@@ -96,7 +97,8 @@ def _walk(top: Traversable, above: str) -> Iterator[ShippedFile]:
         if entry.is_dir():
             yield from _walk(entry, f"{above}{entry.name}/")
         else:
-            yield ShippedFile(path=above + entry.name, data=entry.read_bytes())
+            program = isinstance(entry, Path) and bool(entry.stat().st_mode & 0o100)
+            yield ShippedFile(path=above + entry.name, data=entry.read_bytes(), program=program)
 
 
 def _hashes(manifest: Path) -> dict[str, str]:

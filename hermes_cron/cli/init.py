@@ -42,7 +42,7 @@ _TEXTS = {
         "made": "Made {root}", "there": "{root} was there already; nothing in it was overwritten",
         "kept": "kept", "new": "new", "files": "{count} files", "no_model": "no model",
         "unused": "not applied: {options}; config.toml exists",
-        "next": "next: ", "add": 'hermes-cron add "every day 9am: inspect {database}"',
+        "next": "next: ", "add": 'hermes-cron add "every day 9am: inspect {database} db"',
         "add_db": "hermes-cron db add prod", "test": "hermes-cron db test {database}",
     },
     "zh": {
@@ -55,7 +55,7 @@ _TEXTS = {
         "made": "已建立 {root}", "there": "{root} 已存在；没有覆盖任何内容",
         "kept": "保留", "new": "新建", "files": "{count} 个文件", "no_model": "无模型",
         "unused": "未应用：{options}；config.toml 已存在",
-        "next": "下一步：", "add": 'hermes-cron add "每天早上9点：巡检 {database}"',
+        "next": "下一步：", "add": 'hermes-cron add "每天早上9点：巡检 {database} 数据库"',
         "add_db": "hermes-cron db add prod", "test": "hermes-cron db test {database}",
     },
 }  # fmt: skip
@@ -228,7 +228,7 @@ def _report(state: Cli, made: _Made, *, unused: Sequence[str], existed: bool) ->
     settings = Settings.load(made.home, state.environment)
     texts = _TEXTS[state.lang]
     databases = sorted(settings.databases)
-    follow = texts["add"].format(database=databases[0]) if databases else texts["add_db"]
+    follow = _follow(settings, texts)
     if state.json:
         state.emit_json({
             "home": str(made.home.root), "existed": existed, "config_written": made.config_new,
@@ -252,6 +252,15 @@ def _report(state: Cli, made: _Made, *, unused: Sequence[str], existed: bool) ->
     if unused:
         state.note(texts["unused"].format(options=", ".join(unused)) + "\n  hermes-cron config set KEY VALUE")
     state.out(f"\n{texts['next']}{follow}")
+
+
+def _follow(settings: Settings, texts: dict[str, str]) -> str:
+    """The next command: a database on a server is tried before a job relies on it."""
+    if not settings.databases:
+        return texts["add_db"]
+    name = min(settings.databases)
+    kind = "test" if settings.databases[name].engine == "postgresql" else "add"
+    return texts[kind].format(database=name)
 
 
 def _short(root: Path) -> str:

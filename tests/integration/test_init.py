@@ -47,7 +47,10 @@ def _dialogue(root: Path, argv: Sequence[str], answers: Sequence[tuple[str, str]
         if waiting and waiting[0][0].encode() in shown[seen:]:
             seen = len(shown)
             os.write(terminal, waiting.pop(0)[1].encode() + b"\n")
-        if select.select([terminal], [], [], 0.1)[0]:
+        readable = select.select([terminal], [], [], 0.1)[0]
+        if not readable and not waiting and answers[-1][1] == "\x03":
+            os.write(terminal, b"\x03")  # input() can miss a signal that comes before it waits; people press again
+        if readable:
             try:
                 shown += os.read(terminal, 4096)
             except OSError:  # the other end is closed: the process is done

@@ -26,6 +26,8 @@ def test_an_installed_package_ships_what_is_inside_it(tmp_path: Path) -> None:
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text("# look\n")
     (skill / ".hidden").write_text("x")
+    (skill / "run.sh").write_text("#!/bin/sh\n")
+    (skill / "run.sh").chmod(0o755)
     code = (
         "from pathlib import Path\nfrom hermes_cron import shipped\n"
         "print([f.path for f in shipped.contents('skills')], shipped.contents('dashboards'))\n"
@@ -34,9 +36,14 @@ def test_an_installed_package_ships_what_is_inside_it(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "site", capture_output=True, text=True, check=True
     )
-    assert done.stdout == "['databases/look/SKILL.md'] ()\n('databases/look/SKILL.md',)\n"
+    assert done.stdout == (
+        "['databases/look/SKILL.md', 'databases/look/run.sh'] ()\n"
+        "('databases/look/SKILL.md', 'databases/look/run.sh')\n"
+    )
     manifest = json.loads((tmp_path / "home" / shipped.MANIFEST).read_text())
-    assert manifest["files"] == {"databases/look/SKILL.md": hashlib.sha256(b"# look\n").hexdigest()}
+    assert manifest["files"]["databases/look/SKILL.md"] == hashlib.sha256(b"# look\n").hexdigest()
+    copied = tmp_path / "home" / "databases" / "look"
+    assert [(copied / name).stat().st_mode & 0o100 for name in ("SKILL.md", "run.sh")] == [0, 0o100]
 
 
 def test_the_repository_as_a_home_is_left_alone() -> None:
