@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from hermes_cron.domain.database import Account, DatabaseConfig, QueryResult, Schema
-from hermes_cron.errors import AccountTooPowerful
+from hermes_cron.errors import AccountTooPowerful, ExtraMissing
 
 
 class Database(Protocol):
@@ -71,12 +71,10 @@ _REMEDIES: Final = {
 
 
 def _need_driver() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("psycopg") is None:
-        from hermes_cron.errors import ExtraMissing
-
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
         raise ExtraMissing(
             "PostgreSQL needs the driver psycopg, which is not installed",
             hint="pip install 'hermes-cron[postgres]'   or   uv tool install 'hermes-cron[postgres]'",
-        )
+        ) from error

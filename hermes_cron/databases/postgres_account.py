@@ -76,7 +76,10 @@ def read_account(connection: psycopg.Connection[Any]) -> Account:
     name, superuser, *flags, version, tls = _row(connection, _ROLE)
     tables, readable = _row(connection, _COUNTS)
     roles = [row[0] for row in connection.execute(_MEMBER_OF).fetchall()]
-    rights = (f"SELECT on {readable} tables", *(role for role in _USEFUL_ROLES if role in roles))
+    rights = (
+        f"SELECT on {readable:,} {'table' if readable == 1 else 'tables'}",
+        *(role for role in _USEFUL_ROLES if role in roles),
+    )
     powers = ("is a superuser",) if superuser else tuple(_powers(connection, flags, roles))
     return Account(
         name=name,
