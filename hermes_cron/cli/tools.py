@@ -8,11 +8,9 @@ import typer
 
 from hermes_cron.cli import output
 from hermes_cron.cli.context import Cli, cli
-from hermes_cron.settings import command_environment
+from hermes_cron.settings import variable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hermes_cron.tools.registry import Entry, Registry
 
 app = typer.Typer(help="Tools that runs may be given.", add_completion=False)
@@ -47,15 +45,17 @@ def list_tools(
     from hermes_cron.tools.toolsets import resolve
 
     state = cli()
-    registry = discover(state.home_path.tools)  # the built-in ones are there without a home
+    registry = discover(
+        state.home_path.tools,  # the built-in ones are there without a home
+        has_variable=lambda name: variable(name) is not None,
+    )
     sets = registry.sets
     names = sorted(registry.entries) if chosen is None else list(resolve([chosen], registry.tools, sets))
-    environment = command_environment()
     if state.json:
-        _emit(state, registry, names, environment)
+        _emit(state, registry, names)
         return
     text = _TEXTS[state.lang]
-    rows = [_row(state, registry.entries[name], environment) for name in names]
+    rows = [_row(state, registry, registry.entries[name]) for name in names]
     state.out(output.table(rows, text["headers"], max_columns=state.columns))
     for broken in registry.broken:
         state.out(f"{output.one_line(broken.file)}  BROKEN {output.one_line(broken.reason)}")
@@ -63,27 +63,27 @@ def list_tools(
     state.note(str(said).format(n=len(names), sets=", ".join(sets), set=chosen))
 
 
-def _row(state: Cli, entry: Entry, environment: Mapping[str, str]) -> tuple[str, ...]:
+def _row(state: Cli, registry: Registry, entry: Entry) -> tuple[str, ...]:
     tool = entry.tool
-    missing = tool.missing(environment)
+    missing = tool.missing(registry.has_variable)
     template = str(_TEXTS[state.lang]["missing"])
     needs = [template.format(name=name) if name in missing else name for name in tool.requires_env]
     return (tool.name, tool.toolset, str(tool.effect), ", ".join(needs), " ".join(tool.description.split()))
 
 
-def _emit(state: Cli, registry: Registry, names: list[str], environment: Mapping[str, str]) -> None:
+def _emit(state: Cli, registry: Registry, names: list[str]) -> None:
     state.emit_json(
         {
-            "tools": [_as_json(registry.entries[name], environment) for name in names],
+            "tools": [_as_json(registry, registry.entries[name]) for name in names],
             "sets": {name: list(members) for name, members in registry.sets.items()},
             "broken": [{"file": broken.file, "reason": broken.reason} for broken in registry.broken],
         }
     )
 
 
-def _as_json(entry: Entry, environment: Mapping[str, str]) -> dict[str, Any]:
+def _as_json(registry: Registry, entry: Entry) -> dict[str, Any]:
     tool = entry.tool
-    missing = tool.missing(environment)
+    missing = tool.missing(registry.has_variable)
     return {
         "name": tool.name,
         "set": tool.toolset,

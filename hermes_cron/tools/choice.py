@@ -41,8 +41,16 @@ def select(registry: Registry, job: Job, context: ToolContext) -> Chosen:
     left_out: dict[str, str] = {}
     for name in check_names(registry, job):
         tool = registry.entries[name].tool
-        if (reason := tool.unavailable(context)) is None:
+        if (reason := _unavailable(tool, registry, context)) is None:
             tools[name] = tool
         else:
             left_out[name] = reason
     return Chosen(tools=tools, left_out=left_out)
+
+
+def _unavailable(tool: Tool, registry: Registry, context: ToolContext) -> str | None:
+    """Why this run cannot have the tool. A variable may come from the process or from the job's ``env``."""
+    missing = tool.missing(lambda name: registry.has_variable(name) or bool(context.env.get(name)))
+    if missing:
+        return f"needs {', '.join(missing)} in the environment"
+    return tool.available(context) if tool.available else None

@@ -21,12 +21,10 @@ class Caps:
 
     output_bytes: int = 32_000
     sql_bytes: int = 64_000
-    sql_rows: int = 1_000
     http_bytes: int = 1_000_000
     read_bytes: int = 4_000_000
     command_s: float = 120.0
     command_max_s: float = 1_800.0
-    sql_s: float = 30.0
     http_s: float = 30.0
     redirects: int = 5
     search_s: float = 20.0

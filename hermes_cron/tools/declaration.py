@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -57,12 +57,6 @@ class Tool:
         if not self.description.strip():
             raise ValueError(f"tool {self.name} has no description")
 
-    def missing(self, env: Mapping[str, str]) -> tuple[str, ...]:
+    def missing(self, has_variable: Callable[[str], bool]) -> tuple[str, ...]:
         """Required variables that are absent or empty."""
-        return tuple(name for name in self.requires_env if not env.get(name))
-
-    def unavailable(self, context: ToolContext) -> str | None:
-        """Why this run cannot have the tool; None when it can."""
-        if missing := self.missing(context.env):
-            return f"needs {', '.join(missing)} in the environment"
-        return self.available(context) if self.available else None
+        return tuple(name for name in self.requires_env if not has_variable(name))

@@ -12,7 +12,7 @@ import importlib.resources
 import importlib.util
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -45,13 +45,22 @@ class Entry:
     file: str
 
 
+def _no_variable(_name: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """Tools by name, built-in ones first, and the files that broke."""
+    """Tools by name, built-in ones first, and the files that broke.
+
+    ``has_variable`` knows this process's environment, where a plug-in looks for what it requires; commands of runs do
+    not get it (``ToolContext.env``).
+    """
 
     entries: Mapping[str, Entry] = field(default_factory=dict)
     broken: tuple[Broken, ...] = ()
     own_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    has_variable: Callable[[str], bool] = _no_variable
 
     @property
     def tools(self) -> dict[str, Tool]:
@@ -63,7 +72,7 @@ class Registry:
         return toolsets(self.tools, {**COMPOSED, **self.own_sets})
 
 
-def discover(plugins: Path | None = None) -> Registry:
+def discover(plugins: Path | None = None, *, has_variable: Callable[[str], bool] = _no_variable) -> Registry:
     """The built-in tools, and the tools and sets of ``plugins`` (a home's ``tools/``). A missing folder holds none."""
     entries = {tool.name: Entry(tool=tool, file="built in") for tool in _built_in()}
     broken: list[Broken] = []
@@ -82,7 +91,7 @@ def discover(plugins: Path | None = None) -> Registry:
         except ConfigError as error:
             _log.warning("%s", error.message)
             broken.append(Broken(file=str(file), reason=error.message.removeprefix(f"{file}: ")))
-    return Registry(entries=entries, broken=tuple(broken), own_sets=own_sets)
+    return Registry(entries=entries, broken=tuple(broken), own_sets=own_sets, has_variable=has_variable)
 
 
 def declares_tool(source: str) -> bool:

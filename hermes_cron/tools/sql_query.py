@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pydantic import Field
 
 from hermes_cron.domain.database import QueryResult
+from hermes_cron.ports import Database
 from hermes_cron.tools.context import ToolContext
 from hermes_cron.tools.declaration import Arguments, Tool
 
@@ -19,24 +23,38 @@ class SqlQuery(Arguments):
 
 
 def query(arguments: SqlQuery, context: ToolContext) -> str:
-    """``{"columns", "rows", "row_count", "truncated"}``; ``row_count`` is how many rows are here."""
-    limit_s = context.seconds(context.caps.sql_s)
-    rows = None if arguments.max_rows is None else min(arguments.max_rows, context.caps.sql_rows)
-    with context.connections.borrow(arguments.database) as database:
-        result = database.query(arguments.sql, timeout_s=limit_s, row_cap=rows)
-    return as_json(result, context.caps.sql_bytes)
+    """``{"columns", "rows", "row_count", "truncated"}``; ``row_count`` is how many rows are here.
+
+    The database's own limits of rows and time hold; ``max_rows`` and the run's end can only lower them.
+    """
+    with context.connections.borrow(arguments.database) as database, until_deadline(database, context):
+        result = database.query(arguments.sql)
+    return as_json(result, context.caps.sql_bytes, max_rows=arguments.max_rows)
 
 
-def as_json(result: QueryResult, cap_bytes: int) -> str:
-    """Whole rows only, so that the text always parses; what does not fit is said in ``truncated``."""
+@contextlib.contextmanager
+def until_deadline(database: Database, context: ToolContext) -> Iterator[None]:
+    """Cancels what the connection does when the run's time is up. Raises ``ToolFailed`` when it is up already."""
+    timer = threading.Timer(context.seconds(threading.TIMEOUT_MAX), database.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def as_json(result: QueryResult, cap_bytes: int, *, max_rows: int | None = None) -> str:
+    """Whole rows only, so that the text always parses; what is left out is said in ``truncated``."""
     used, kept = 0, 0
-    for row in result.rows:
+    for row in result.rows[:max_rows]:
         used += len(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")) + 2
         if used > cap_bytes:
             break
         kept += 1
     if kept < len(result.rows):
-        cut = f"{len(result.rows) - kept:,} of {len(result.rows):,} rows did not fit into {cap_bytes:,} bytes"
+        why = f"max_rows {max_rows:,}" if kept == max_rows else f"they did not fit into {cap_bytes:,} bytes"
+        cut = f"{len(result.rows) - kept:,} of {len(result.rows):,} rows left out: {why}"
         said = f"{result.truncated}; {cut}" if result.truncated else cut
         result = replace(result, rows=result.rows[:kept], truncated=said)
     return json.dumps(

@@ -7,7 +7,7 @@ from pydantic import Field
 from hermes_cron.domain.clip import clip
 from hermes_cron.tools.context import ToolContext
 from hermes_cron.tools.declaration import Arguments, Tool
-from hermes_cron.tools.sql_query import no_database
+from hermes_cron.tools.sql_query import no_database, until_deadline
 
 
 class SqlSchema(Arguments):
@@ -16,8 +16,7 @@ class SqlSchema(Arguments):
 
 
 def schema(arguments: SqlSchema, context: ToolContext) -> str:
-    context.seconds(context.caps.sql_s)
-    with context.connections.borrow(arguments.database) as database:
+    with context.connections.borrow(arguments.database) as database, until_deadline(database, context):
         return clip(database.schema(arguments.pattern), context.caps.output_bytes)[0]
 
 

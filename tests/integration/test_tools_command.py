@@ -30,6 +30,7 @@ def test_dropped_file_is_listed_without_another_edit(home: Home, run_cli: RunCli
     ran = run_cli("tools", "list")
     assert ran.rc == 0
     assert re.search(r"^hello +greetings +read +HELLO_KEY \(missing\) +Say hello\.$", ran.out, re.MULTILINE)
+    assert " HELLO_KEY  " in run_cli("tools", "list", env={"HELLO_KEY": "x"}).out
     assert "broken.py  BROKEN line 1: '(' was never closed" in ran.out
     assert not (home.root / "trace").exists()
     told = json.loads(run_cli("tools", "list", "--json").out)

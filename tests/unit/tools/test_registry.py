@@ -265,6 +265,8 @@ def test_tool_whose_needs_are_missing_is_not_offered(tmp_path: Path) -> None:
     assert (without.tools, without.left_out) == ({}, {"needy": "needs API_KEY in the environment"})
     assert list(select(registry, job, context(tmp_path, env={"API_KEY": "k"})).tools) == ["needy"]
     assert select(registry, job, context(tmp_path, env={"API_KEY": ""})).tools == {}
+    here = Registry(entries=registry.entries, has_variable={"API_KEY"}.__contains__)
+    assert list(select(here, job, context(tmp_path)).tools) == ["needy"], "the process has it, commands do not"
 
 
 def test_database_tools_need_a_database(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,13 @@ TOOLS = discover().tools
 class Shop:
     """Implements ``ports.Databases`` over one SQLite file; counts what it opened."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, row_cap: int = 1000) -> None:
         path = folder / "shop.db"
         with sqlite3.connect(path) as made:
             made.execute("create table orders (id integer primary key, note text)")
             made.executemany("insert into orders values (?, ?)", [(n, f"n\u00f6te {n}") for n in range(1, 301)])
         made.close()
-        self._config = DatabaseConfig(name="shop", engine="sqlite", url=f"sqlite:///{path}")
+        self._config = DatabaseConfig(name="shop", engine="sqlite", url=f"sqlite:///{path}", row_cap=row_cap)
         self.opened: list[Database] = []
         self.closed = 0
 
@@ -84,15 +85,35 @@ def test_what_does_not_fit_is_whole_rows_less_and_said(tmp_path: Path, shop: Sho
         around = context(tmp_path, connections=connections, caps=Caps(sql_bytes=500))
         told = json.loads(ask(around, "sql_query", database="shop", sql="select * from orders").text)
     assert 0 < told["row_count"] == len(told["rows"]) < 300
-    assert told["truncated"].endswith("rows did not fit into 500 bytes")
+    assert told["truncated"].endswith("of 300 rows left out: they did not fit into 500 bytes")
 
 
 def test_max_rows_is_said_when_it_cuts(tmp_path: Path, shop: Shop) -> None:
     with Connections(shop, ["shop"]) as connections:
         around = context(tmp_path, connections=connections)
         told = json.loads(ask(around, "sql_query", database="shop", sql="select * from orders", max_rows=5).text)
-    assert told["row_count"] == 5
+    assert (told["row_count"], told["truncated"]) == (5, "295 of 300 rows left out: max_rows 5")
+
+
+def test_limits_of_the_database_cannot_be_raised(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, row_cap=10)
+    with Connections(shop, ["shop"]) as connections:
+        around = context(tmp_path, connections=connections)
+        told = json.loads(ask(around, "sql_query", database="shop", sql="select * from orders", max_rows=50).text)
+    assert told["row_count"] == 10
     assert told["truncated"]
+
+
+def test_statement_ends_with_the_run(tmp_path: Path, shop: Shop) -> None:
+    endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
+    began = time.monotonic()
+    with Connections(shop, ["shop"]) as connections:
+        around = context(tmp_path, connections=connections, deadline=began + 0.3)
+        output = ask(around, "sql_query", database="shop", sql=endless)
+        late = ask(around, "sql_query", database="shop", sql="select 1")
+    assert not output.ok
+    assert time.monotonic() - began < 5
+    assert "the run's time limit passed" in late.text
 
 
 def test_write_is_refused_and_the_connection_kept(tmp_path: Path, shop: Shop) -> None:
