@@ -106,9 +106,10 @@ class App:
     @cached_property
     def tools(self) -> Registry:
         """The tools of the package and of the home."""
+        from hermes_cron.settings import variable
         from hermes_cron.tools.registry import discover
 
-        return discover(self.home.tools)
+        return discover(self.home.tools, has_variable=lambda name: variable(name) is not None)
 
     # --- the outside -----------------------------------------------------------------------------------------------
 
