@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
-from hermes_cron import config_keys
-from hermes_cron.domain.database import DatabaseConfig, Engine
 from hermes_cron.errors import ConfigError, SecretInPlainSight
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hermes_cron.domain.database import DatabaseConfig, Engine
     from hermes_cron.home import Home
 
 Language = Literal["en", "zh"]
@@ -153,6 +152,8 @@ class Settings:
     @classmethod
     def parse(cls, text: str, path: Path, env: Environment) -> Settings:
         """``load`` for a text that is not in place yet; ``path`` names it and anchors relative database files."""
+        from hermes_cron import config_keys
+
         tables = config_keys.parse(text, path)
         return cls(
             timezone=_zone(tables, env),
@@ -183,6 +184,8 @@ def _lookup(tables: Mapping[str, object], keys: tuple[str, ...]) -> object | Non
 
 def _maybe(tables: Mapping[str, object], name: str, kind: type[T], *, star: str = "") -> T | None:
     """The file's value, else the table's default; None where neither is. ``star`` fills the ``*`` of the name."""
+    from hermes_cron import config_keys
+
     keys = tuple(star if key == "*" else key for key in name.split("."))
     value = _lookup(tables, keys)
     if value is None:
@@ -221,6 +224,8 @@ def _zone(tables: Mapping[str, object], env: Environment) -> str:
 
 def host_zone(env: Environment) -> str:
     """TZ if it names a zone, else the host's, else UTC. An odd TZ (``CST-8``) is passed over: it names no rules."""
+    from hermes_cron import config_keys
+
     if env.time_zone and config_keys.is_time_zone(env.time_zone.removeprefix(":")) is None:
         return env.time_zone.removeprefix(":")
     import warnings
@@ -252,6 +257,8 @@ def _model(tables: Mapping[str, object], env: Environment) -> ModelSettings:
 
 
 def _url_fault(url: str) -> str | None:
+    from hermes_cron import config_keys
+
     setting = config_keys.find(("model", "base_url"))
     if setting is None:
         raise LookupError("model.base_url")
@@ -262,6 +269,8 @@ def _url_fault(url: str) -> str | None:
 
 
 def _database(name: str, tables: Mapping[str, object], path: Path) -> DatabaseConfig:
+    from hermes_cron.domain.database import DatabaseConfig
+
     def text(key: str) -> str | None:
         return _maybe(tables, f"databases.*.{key}", str, star=name)
 

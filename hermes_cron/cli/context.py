@@ -103,12 +103,20 @@ class Cli:
         if self.lang_option:
             return self.lang_option
         configured: Language | None = None
-        if self.home_path.is_home():
+        if self._says_language():
             try:
                 configured = self.settings.language
             except HermesCronError:
                 configured = None  # whoever needs the settings reports what is wrong with them
         return configured or self.environment.language
+
+    def _says_language(self) -> bool:
+        """Whether config.toml names a language: most do not, and `list` should not read all settings to learn that."""
+        try:
+            lines = self.home_path.config.read_bytes().splitlines()
+        except OSError:
+            return False
+        return any(line.lstrip(b"\xef\xbb\xbf \t\"'").startswith(b"language") for line in lines)
 
     @property
     def colour(self) -> bool:

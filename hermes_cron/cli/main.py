@@ -6,10 +6,12 @@ A command's function may return an exit code; None is 0.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import io
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import click
@@ -32,8 +34,22 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command and leave the process."""
     _never_crash_on_a_character()
-    code = run(list(sys.argv[1:] if argv is None else argv))
-    sys.exit(_flushed(code))
+    code = _flushed(run(list(sys.argv[1:] if argv is None else argv)))
+    if _nothing_to_close():
+        os._exit(code)
+    sys.exit(code)
+
+
+def _nothing_to_close() -> bool:
+    """Whether the process may simply end: no store was opened, no thread lives, nobody asked to be called at exit.
+
+    Taking the modules apart costs 10 ms, a seventh of `list`.
+    """
+    if "sqlalchemy" in sys.modules or threading.active_count() > 1 or atexit._ncallbacks():
+        return False
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    return True
 
 
 def run(argv: Sequence[str]) -> int:

@@ -3,31 +3,32 @@
 A new file is linked into place, so that it fails where the name exists; a changed one is renamed over the old after a
 compare of hashes; a removed one moves to the trash. Writers of this program hold a lock on the folder meanwhile, so a
 compare and its rename are one step among them; an editor takes no lock, the hash is what protects its text.
+
+`list` reads the folder through this module, so what only a writer needs is imported where it writes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import hashlib
 import os
-import secrets
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from hermes_cron.domain.job import name_key
 from hermes_cron.errors import Conflict, NotFound
-from hermes_cron.files import create_new, make_folder, move, replace_if_unchanged
-from hermes_cron.home import Home
+
+if TYPE_CHECKING:
+    from hermes_cron.home import Home
 
 SUFFIX = ".md"
 
 
 def content_hash(data: bytes) -> str:
     """SHA-256 in hex: the identity of a file's content (``jobs.file_hash``)."""
+    import hashlib
+
     return hashlib.sha256(data).hexdigest()
 
 
@@ -41,9 +42,8 @@ def name_of(file_name: str) -> str:
     return unicodedata.normalize("NFC", file_name.removesuffix(SUFFIX))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobFile:
-    """One file as the folder shows it; ``stat`` is ``stat_text``'s."""
+class JobFile(NamedTuple):
+    """One file as the folder shows it; ``stat`` is ``stat_text``'s. A tuple: a folder may hold 10,000."""
 
     file_name: str
     name: str
@@ -81,6 +81,8 @@ class JobFiles:
 
     def find(self, name: str) -> JobFile | None:
         """The file of this name without regard to case, None when there is none."""
+        from hermes_cron.domain.job import name_key
+
         key = name_key(name)
         return next((found for found in self.scan() if name_key(found.name) == key), None)
 
@@ -111,6 +113,8 @@ class JobFiles:
 
     def create(self, name: str, data: bytes) -> Path:
         """Write a new file. Raises Conflict when the name exists, in whatever case."""
+        from hermes_cron.files import create_new
+
         self.folder.mkdir(parents=True, exist_ok=True)
         target = self.folder / (name_of(name) + SUFFIX)
         with self._locked():
@@ -125,6 +129,8 @@ class JobFiles:
 
     def replace(self, name: str, data: bytes, *, expected_hash: str) -> Path:
         """Write over the file whose content has ``expected_hash``. Raises Conflict when somebody changed it since."""
+        from hermes_cron.files import replace_if_unchanged
+
         target = self.path(name)
         with self._locked():
             if not target.exists():
@@ -140,6 +146,10 @@ class JobFiles:
 
     def remove(self, name: str, *, now: datetime) -> Path:
         """Move the file into the trash and return where it lies now. Raises NotFound."""
+        import secrets
+
+        from hermes_cron.files import make_folder, move
+
         with self._locked():
             found = self.find(name)
             if found is None:
@@ -151,6 +161,8 @@ class JobFiles:
 
     def rename(self, name: str, new_name: str) -> Path:
         """Give the file another name; a mere change of case is allowed. Raises NotFound, Conflict."""
+        from hermes_cron.files import move
+
         with self._locked():
             found = self.find(name)
             if found is None:
@@ -165,6 +177,8 @@ class JobFiles:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """The kernel releases the lock with the process, so a killed writer blocks nobody."""
+        import fcntl
+
         try:
             folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:

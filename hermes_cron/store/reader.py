@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hermes_cron.domain.job import name_key
 from hermes_cron.errors import NameAmbiguous, NotFound
 
 
@@ -88,6 +87,8 @@ def resolve(jobs: list[Listed], word: str) -> Listed:
 
     Raises NotFound with near names, or NameAmbiguous with the candidates.
     """
+    from hermes_cron.domain.job import name_key
+
     key = name_key(word)
     exact = [job for job in jobs if name_key(job.name) == key]
     if exact:
@@ -109,6 +110,8 @@ def instant(text: str | None) -> datetime | None:
 
 def _near(word: str, jobs: list[Listed]) -> dict[str, object]:
     from difflib import get_close_matches
+
+    from hermes_cron.domain.job import name_key
 
     by_key = {name_key(job.name): job.name for job in jobs}
     near = [by_key[key] for key in get_close_matches(name_key(word), by_key, n=3, cutoff=0.6)]
