@@ -103,7 +103,13 @@ def _call(inputs: Inputs, call: Call, *, number: int) -> ModelReply:
         ],
     }
     return ModelReply(
-        message=message, text="", tool_calls=(asked,), finish="tool_calls", usage=Usage(), model=inputs.model, cost_usd=0.0
+        message=message,
+        text="",
+        tool_calls=(asked,),
+        finish="tool_calls",
+        usage=Usage(),
+        model=inputs.model,
+        cost_usd=0.0,
     )
 
 

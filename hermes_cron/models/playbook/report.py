@@ -177,9 +177,11 @@ class _Page:
         """All is well: one short line, the gone ones by their numbers in the last report."""
         if self._since is None:
             return f"{self._w['since_none']}{self._w['colon']}{self._w['first']}{self._w['stop']}"
-        numbers = [str(number) for number, _ in self._since.gone if number is not None]
+        numbers = [str(number) for number in sorted(n for n, _ in self._since.gone if n is not None)]
         said = self._w["gone_numbers"] + _join(numbers, self._language) if numbers else self._w["same"]
-        return f"{self._w['since']}{self._day(full=False)}{self._w['colon']}{said}{self._w['stop']}"
+        day = self._day(full=False)
+        space = " " if self._language == "en" or day[:1].isdigit() else ""
+        return f"{self._w['since'].strip()}{space}{day}{self._w['colon']}{said}{self._w['stop']}"
 
     def _day(self, *, full: bool) -> str:
         """``Mon 2026-11-30``; with the time when it was today; the weekday alone when that is plain and short."""
