@@ -6,10 +6,11 @@ runs alone. Groups follow one another in call order, so a read after a write see
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -39,6 +40,7 @@ class BatchRun:
     emit: Emit
     started: float
     workers: int = MAX_WORKERS
+    _speaking: threading.Lock = field(default_factory=threading.Lock)
 
     def execute(
         self, calls: Sequence[PreparedCall], seqs: Sequence[int], stop: Callable[[], ToolOutput | None]
@@ -72,13 +74,20 @@ class BatchRun:
     def _one(self, prepared: PreparedCall, seq: int) -> ToolResult:
         """Runs one call; an effect's receipt is committed here, alone and at once."""
         began = time.monotonic()
-        self.emit("tool_started", {"seq": seq, "tool": prepared.call.name})
+        self._tell("tool_started", {"seq": seq, "tool": prepared.call.name})
         output = prepared.refusal or self.toolbox.execute(prepared, self._spawned(prepared, seq))
         row = self._row(prepared, seq, output, began)
         if prepared.effect != Effect.READ:
             self.journal.result(row)
-        self.emit("tool_finished", {"seq": seq, "tool": prepared.call.name, "ok": row.ok, "elapsed_ms": row.elapsed_ms})
+        self._tell(
+            "tool_finished", {"seq": seq, "tool": prepared.call.name, "ok": row.ok, "elapsed_ms": row.elapsed_ms}
+        )
         return row
+
+    def _tell(self, event: str, facts: Mapping[str, object]) -> None:
+        """One event at a time: listeners print lines and need no locks."""
+        with self._speaking:
+            self.emit(event, facts)
 
     def _spawned(self, prepared: PreparedCall, seq: int) -> OnSpawn:
         def note(group: ProcessGroup) -> None:

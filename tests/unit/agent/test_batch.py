@@ -132,6 +132,22 @@ def test_receipt_of_a_fast_write_does_not_wait_for_a_slow_one(tmp_path: Path) ->
     assert [seqs for kind, seqs in made.journal.commits if kind == "result"] == [(4,), (3,)]
 
 
+def test_progress_is_told_one_event_at_a_time(tmp_path: Path) -> None:
+    gauge, eight = Gauge(), threading.Barrier(8)
+
+    def listen(_name: str, _facts: object) -> None:
+        with gauge:
+            threading.Event().wait(0.002)
+
+    def look(n: int) -> str:
+        eight.wait(5)
+        return str(n)
+
+    script: list[Any] = [calls(*[call("look", {"n": n}) for n in range(8)]), {"text": "done"}]
+    rig(tmp_path, script, tool("look", look), emit=listen).go()
+    assert gauge.most == 1
+
+
 def test_budget_is_never_exceeded_by_a_hundred_threads() -> None:
     budget, start = Budget(90), threading.Barrier(100)
     yes: list[bool] = []
