@@ -9,7 +9,7 @@ import typer
 from hermes_cron import config_keys
 from hermes_cron.cli import output
 from hermes_cron.cli.context import Cli, cli
-from hermes_cron.errors import ConfigError, Usage
+from hermes_cron.errors import ConfigError, NotFound, Usage
 
 app = typer.Typer(help="Settings: config.toml, with the environment over it.", add_completion=False)
 
@@ -69,6 +69,8 @@ def get(key: str | None = typer.Argument(None, help="A key such as model.name; n
     keys = keys_of(key)
     setting = setting_of(keys)
     name = config_keys.dotted(keys)
+    if not any(k.startswith(f"{config_keys.dotted(keys[:-1])}.") or k == name for k, _, _ in rows):
+        raise NotFound(f'no "{config_keys.dotted(keys[:-1])}" is configured', hint="hermes-cron config get")
     value, source = next(((v, f) for k, v, f in rows if k == name), (setting.default, "default"))
     if state.json:
         state.emit_json({"key": name, "value": value, "from": source})

@@ -36,7 +36,9 @@ def _loaded(code: str, home: Home | None = None) -> object:
 
 
 @pytest.mark.parametrize(
-    "argv", [[], ["--help"], ["--version"], ["list"], ["list", "--json"], ["config", "get"], ["completion", "--help"]],
+    "argv", [[], ["--help"], ["--version"], ["list"], ["list", "--json"], ["config", "get"],
+     ["config", "check"], ["secrets", "list"], ["db", "list"], ["model", "show"], ["explain", "every day 9am"],
+     ["completion", "--help"]],
     ids=" ".join,
 )  # fmt: skip
 def test_hot_commands_import_nothing_heavy(home: Home, argv: list[str]) -> None:
