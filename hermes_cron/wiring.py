@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hermes_cron.runner.prompt import LastRun
     from hermes_cron.runner.route import Route
     from hermes_cron.runner.runner import PlaybookProgram, Runner
+    from hermes_cron.scheduler.owners import Living
     from hermes_cron.scheduler.service import Service
     from hermes_cron.scheduler.timers import Wakes
     from hermes_cron.store.engine import Store
@@ -185,9 +186,13 @@ class App:
 
     def serving(self) -> bool:
         """Whether a scheduler lives on this home."""
+        return bool(self.schedulers())
+
+    def schedulers(self) -> list[Living]:
+        """Schedulers that live on this home, oldest first."""
         from hermes_cron.scheduler.owners import living
 
-        return any(owner.kind == "serve" for owner in living(self.home.owners))
+        return [owner for owner in living(self.home.owners) if owner.kind == "serve"]
 
     def wake(self) -> None:
         """Tell a living scheduler that the store changed; without one, nothing happens."""

@@ -8,6 +8,7 @@ one home are several such loops: the store decides (``store.claims``).
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ from hermes_cron.ports import Clock
 from hermes_cron.scheduler import owners
 from hermes_cron.scheduler.executor import Execute, Executor
 from hermes_cron.scheduler.recovery import EndGroup, recover
-from hermes_cron.scheduler.timers import JumpDetector, Timers, Wake, Wakes
+from hermes_cron.scheduler.timers import RESCAN_S, JumpDetector, Timers, Wake, Wakes
 from hermes_cron.store import claims, jobs, runs, takes
 from hermes_cron.store.engine import Store
 
@@ -51,6 +52,7 @@ STOP_GRACE_S = 8.0  # for runs that were told to stop: a script's group gets SIG
 LOST_THREADS = 3
 FAILED_PASSES = 10
 _WAIT_S = 10.0  # longer than any timer's distance: only a stalled timer lets it pass
+_RESCAN_SHARE = 0.0005
 _RETRY = timedelta(seconds=1)
 _STOPPED_BY_ITSELF = 1
 _LOG = logging.getLogger(__name__)
@@ -100,6 +102,7 @@ class Service:
         self._broken: frozenset[tuple[str, str]] = frozenset()
         self._claims = True
         self._signature: int | None = None
+        self._looks_to_skip = 0
         self._failed = 0
         self._stops = 0
         self._why = "signal"
@@ -202,30 +205,25 @@ class Service:
         while True:
             free = self._executor.free
             now = self._clock.now()
-            if not self._worth_writing(now, free):
-                break
-            more, taken, missed = self._store.write(partial(self._claim, free, now))
+            worth, due = self._look(now, free)
+            if not worth:
+                self._timers.set_next(due)
+                return
+            taken, missed = self._store.write(partial(self._claim, free, now))
             self._started(taken, now)
             self._executor.start(taken)
             self._tell_missed(missed)
-            if not more and len(taken) < free:
-                break
-            if not more and not self._executor.free:
-                break
-        with self._store.read() as conn:
-            self._timers.set_next(claims.next_wake(conn, self._clock.now()))
 
-    def _worth_writing(self, now: datetime, free: int) -> bool:
-        """A read tells whether there is anything to write: an idle look costs no commit."""
+    def _look(self, now: datetime, free: int) -> tuple[bool, datetime | None]:
+        """Whether there is anything to write, and what comes next: a read, so an idle look costs no commit."""
         with self._store.read() as conn:
             due = claims.next_wake(conn, now)
-            return (self._claims and due is not None and due <= now) or (free > 0 and takes.ready(conn, now))
+            worth = (self._claims and due is not None and due <= now) or (free > 0 and takes.ready(conn, now))
+        return worth, due
 
-    def _claim(
-        self, free: int, now: datetime, conn: Connection
-    ) -> tuple[bool, list[TakenRun], tuple[tuple[str, Span], ...]]:
+    def _claim(self, free: int, now: datetime, conn: Connection) -> tuple[list[TakenRun], tuple[tuple[str, Span], ...]]:
         claimed = claims.claim_due(conn, now, window=self._plan.window) if self._claims else claims.Claimed()
-        return claimed.more, takes.take(conn, self._name, free, now), claimed.missed
+        return takes.take(conn, self._name, free, now), claimed.missed
 
     def _started(self, taken: Iterable[TakenRun], now: datetime) -> None:
         for run in taken:
@@ -278,8 +276,17 @@ class Service:
     # --- files, owners, threads -------------------------------------------------------------------------------------
 
     def _files_touched(self) -> bool:
-        """By stat alone: ten thousand files twice a minute must cost next to nothing."""
-        return self._plan.signature is None or self._plan.signature() != self._signature or bool(self._vanished)
+        """By stat alone. Where even that costs more than ``_RESCAN_SHARE`` of a core, every second look is left out, or
+        more: the kernel's events are what tells of changes, this look is the net below them."""
+        if self._plan.signature is None or self._vanished:
+            return True
+        if self._looks_to_skip > 0:
+            self._looks_to_skip -= 1
+            return False
+        began = time.thread_time()
+        touched = self._plan.signature() != self._signature
+        self._looks_to_skip = int((time.thread_time() - began) / (RESCAN_S * _RESCAN_SHARE))
+        return touched
 
     def _rescan(self, *, confirm_gone: bool) -> None:
         seen = None if self._plan.signature is None else self._plan.signature()
@@ -348,10 +355,8 @@ class Service:
 
     def _wait_for_runs(self) -> None:
         """Up to ``drain_s``, still answering cancels; a second ``stop`` ends the wait."""
-        from time import monotonic
-
-        end = monotonic() + self._plan.drain_s
-        while self._stops < 2 and (left := end - monotonic()) > 0 and not self._executor.wait(0):
+        end = time.monotonic() + self._plan.drain_s
+        while self._stops < 2 and (left := end - time.monotonic()) > 0 and not self._executor.wait(0):
             wakes = self.wakes.wait(min(left, 1.0))
             if wakes & {Wake.STORE, Wake.SWEEP}:
                 self._cancels()
