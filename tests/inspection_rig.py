@@ -27,7 +27,7 @@ class Inspected:
     text: str
     result: dict[str, Any]
 
-    def keys(self, *, step: str | None = None) -> set[str]:
+    def found(self, *, step: str | None = None) -> set[str]:
         return {f["key"] for f in self.result["findings"] if step in (None, f["step"])}
 
     @property

@@ -73,7 +73,8 @@ PLAYBOOK: dict[str, Any] = {
     "facts": {"size_mb": {"sql": "select 43"}, "stats_days": {"sql": "select 0"}},
     "steps": [
         _step("connections", ("Connections", "连接"), ("{{ used }}", "{{ used }}"), expect="one_row",
-              warning="used >= 30", fine={"en": "connections {{ used }} of {{ top }}", "zh": "连接 {{ used }}/{{ top }}"}),
+              warning="used >= 30",
+              fine={"en": "connections {{ used }} of {{ top }}", "zh": "连接 {{ used }}/{{ top }}"}),
         _step("long_transactions", ("Long transactions", "长事务"),
               ("pid {{ pid }} ({{ who }}, {{ state }}) open for {{ minutes }} min",
                "pid {{ pid }}（{{ who }}，{{ state }}）已打开 {{ minutes }} 分钟"),
@@ -82,7 +83,8 @@ PLAYBOOK: dict[str, Any] = {
         _step("blocked_sessions", ("Blocked sessions", "锁等待"), ("{{ on }}", "{{ on }}"), warning="true",
               finding={"en": "Blocked session", "zh": "锁等待"}),
         _step("dead_rows", ("Dead rows", "死元组"),
-              ("{{ tbl }} has {{ dead | n }} dead of about {{ (dead + live) | n }} rows ({{ pct }} %), last vacuum never",
+              ("{{ tbl }} has {{ dead | n }} dead of about {{ (dead + live) | n }} rows"
+               " ({{ pct }} %), last vacuum never",
                "{{ tbl }} 约 {{ (dead + live) | n }} 行中有 {{ dead | n }} 行死元组（{{ pct }}%），从未 vacuum"),
               critical="pct >= 50", warning="pct >= 20",
               advice=("vacuum (analyze) {{ tbl }}; then find out why autovacuum does not come",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from hermes_cron.domain.database import DatabaseConfig
@@ -16,10 +14,10 @@ NO_STATISTICS_AGE = {"stats_min_days": 0, "transaction_warning_min": 0}
 
 
 @pytest.fixture(scope="module")
-def shop(server: PostgresServer) -> Iterator[DatabaseConfig]:
+def shop(server: PostgresServer) -> DatabaseConfig:
     dsn = fresh_database(server, "inspected")
     planted.plant_postgres(dsn)
-    yield DatabaseConfig(name="prod", engine="postgresql", url=server.url("inspected", user=READER))
+    return DatabaseConfig(name="prod", engine="postgresql", url=server.url("inspected", user=READER))
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +60,7 @@ def test_every_planted_fault_is_named_with_its_figure_and_none_is_invented(
     found = inspect(shop, password=READER_PASSWORD, language=language, params={"stats_min_days": 0})
 
     assert [figure for figure in figures if figure not in found.text] == []
-    assert found.keys() == {
+    assert found.found() == {
         "sequence_end/public.tickets_id_seq",
         "dead_rows/public.orders",
         "no_primary_key/public.audit_log",
@@ -81,7 +79,7 @@ def test_an_open_transaction_and_a_blocked_session_are_named_by_pid(shop: Databa
     assert f"pid {pid} (postgres, idle in transaction) open for 0 min" in found.text
     assert f"pid {waiting} has waited" in found.text
     assert f"s for pid {holding}" in found.text
-    assert found.keys(step="blocked_sessions") == {f"blocked_sessions/{waiting}"}
+    assert found.found(step="blocked_sessions") == {f"blocked_sessions/{waiting}"}
 
 
 def test_what_is_gone_and_what_is_new_since_the_last_run_is_said(shop: DatabaseConfig, owner: str) -> None:
@@ -126,12 +124,12 @@ def test_an_account_without_pg_monitor_gets_its_session_checks_as_not_checked(
     assert {step: why for step, why in found.not_checked.items() if step in blind} == dict.fromkeys(
         blind, "the account lacks the role pg_monitor"
     )
-    assert "sequence_end/public.tickets_id_seq" in found.keys()
+    assert "sequence_end/public.tickets_id_seq" in found.found()
 
 
 def test_a_server_that_does_not_answer_fails_the_run_and_says_so() -> None:
     config = DatabaseConfig(name="prod", engine="postgresql", url="postgresql://watcher@127.0.0.1:1/shop")
 
-    with pytest.raises(DatabaseError, match="127.0.0.1") as caught:
+    with pytest.raises(DatabaseError, match=r"127\.0\.0\.1") as caught:
         inspect(config, password="x")
     assert caught.value.hint == "hermes-cron db test prod"

@@ -29,7 +29,7 @@ def test_every_planted_fault_is_found_and_none_is_invented(tmp_path: Path, langu
     planted.plant_sqlite(tmp_path / "shop.db")
     found = inspect(_config(tmp_path / "shop.db"), language=language)
 
-    assert found.keys() == {
+    assert found.found() == {
         "broken_foreign_keys/lines, items",
         "no_primary_key/notes",
         "fk_without_index/lines, item",
@@ -69,7 +69,7 @@ def test_a_sound_schema_gives_no_finding(tmp_path: Path) -> None:
     """Partial and expression indexes, descending keys, WITHOUT ROWID, a foreign key that is the rowid itself,
     a foreign key whose columns stand in another order in its index, and a virtual table."""
     found = inspect(_made(tmp_path / "shop.db", HEALTHY))
-    assert found.keys() == set()
+    assert found.found() == set()
     assert found.text.split("\n")[0] == "# prod: nothing found"
 
 
@@ -88,7 +88,7 @@ def test_a_damaged_index_is_critical(tmp_path: Path) -> None:
     """)
     connection.close()
     found = inspect(_config(path))
-    assert found.keys(step="integrity")
+    assert found.found(step="integrity")
     assert found.text.startswith("# prod: ")
     assert "**Critical**\n1. Damaged file: " in found.text
 
@@ -99,7 +99,7 @@ def test_prefix_index_is_redundant_and_unique_one_is_not(tmp_path: Path) -> None
         create index t_a on t (a); create index t_ab on t (a, b); create unique index t_b on t (b);
         create index t_ba on t (b, a);
     """))  # fmt: skip
-    assert found.keys(step="redundant_indexes") == {"redundant_indexes/t_a"}
+    assert found.found(step="redundant_indexes") == {"redundant_indexes/t_a"}
     assert "t_a on t (a) adds nothing to t_ab (a, b)" in found.text
 
 
@@ -112,7 +112,7 @@ def test_growth_is_judged_against_the_last_size(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     found = inspect(config, last=first.result, params={"growth_warning_mb": 1})
-    assert found.keys(step="growth") == {"growth"}
+    assert found.found(step="growth") == {"growth"}
     assert "Fast growth: from 0 to 2" in found.text
 
 
