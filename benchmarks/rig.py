@@ -49,9 +49,7 @@ def far_future(number: int) -> str:
 
 def cli(home: Home, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
     """The command line, to its end."""
-    return subprocess.run(
-        [HERMES, *argv], env=environment(home), capture_output=True, text=True, check=check
-    )
+    return subprocess.run([HERMES, *argv], env=environment(home), capture_output=True, text=True, check=check)
 
 
 def seconds(argv: Sequence[str], env: Mapping[str, str]) -> float:

@@ -22,20 +22,29 @@ def run() -> list[Figure]:
                 rig.environment(home),
             )
         bare = rig.ratios(times["list"], times["pass"])
-        note = f"{spread(bare)}; {rig.median(times['list']) * 1000:.0f} ms against {rig.median(times['pass']) * 1000:.0f}"
+        note = (
+            f"{spread(bare)}; {rig.median(times['list']) * 1000:.0f} ms against {rig.median(times['pass']) * 1000:.0f}"
+        )
         figures.append(
-            Figure(name=f"list, {count} jobs / python -c pass", value=rig.median(bare), unit="x", limit=limit, note=note)
+            Figure(
+                name=f"list, {count} jobs / python -c pass", value=rig.median(bare), unit="x", limit=limit, note=note
+            )
         )
         if count == 100:
             typer = rig.ratios(times["list"], times["typer"])
             figures.append(
                 Figure(
-                    name="list, 100 jobs / import typer", value=rig.median(typer), unit="x", limit=1.6,
+                    name="list, 100 jobs / import typer",
+                    value=rig.median(typer),
+                    unit="x",
+                    limit=1.6,
                     note=spread(typer),
-                )  # fmt: skip
+                )
             )
             help_ = rig.ratios(times["help"], times["pass"])
             figures.append(
-                Figure(name="--help / python -c pass", value=rig.median(help_), unit="x", limit=15.0, note=spread(help_))
+                Figure(
+                    name="--help / python -c pass", value=rig.median(help_), unit="x", limit=15.0, note=spread(help_)
+                )
             )
     return figures
