@@ -84,7 +84,7 @@ def _cron_days(part: Trigger) -> CronDays | None:
 def _uneven(field: str, size: int, unit: str) -> Iterator[str]:
     """``*/27``: 0, 27, 54, 0: the last gap is another."""
     span, slash, step = field.partition("/")
-    if not slash or span != "*" or size % int(step) == 0:
+    if not slash or span != "*" or (int(step) < size and size % int(step) == 0):
         return
     values = list(range(0, size, int(step)))
     gap = size - values[-1]

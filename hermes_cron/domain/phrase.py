@@ -80,10 +80,11 @@ def split(text: str, *, now: datetime, zone: ZoneInfo) -> tuple[str, str]:
 
 
 def _inside_a_time(text: str, colon: int) -> bool:
-    """Between two digits; but a full-width colon after ``9:30`` is a border."""
+    """Between two digits. A full-width colon is a border all the same where no hour stands before it: ``9:30：5``."""
     before, after = text[colon - 1 : colon], text[colon + 1 : colon + 2]
-    ends_a_time = text[colon] == "：" and re.search(r"\d[:：]\d\d$", text[:colon]) is not None
-    return before.isdigit() and after.isdigit() and not ends_a_time
+    if not (before.isdigit() and after.isdigit()):
+        return False
+    return text[colon] == ":" or re.search(r"(?:^|[^\d:：/.-])\d{1,2}$", text[:colon]) is not None
 
 
 def _without_colon(text: str, *, now: datetime, zone: ZoneInfo) -> HermesCronError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -92,10 +93,8 @@ def test_case(case: str) -> None:
         else:
             judge(text, expected, now, zone)
         if "must_not_be" in expected:
-            try:
+            with suppress(HermesCronError):
                 assert read(text, now, zone)[0] != Cron(expected["must_not_be"])
-            except HermesCronError:
-                pass
         for day, count in expected.get("fires_on", {}).items():
             start = datetime.fromisoformat(day).replace(tzinfo=zone)
             fired = instants(read(text, now, zone)[0], zone, now, now + timedelta(days=3))

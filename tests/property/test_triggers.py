@@ -1,4 +1,4 @@
-"""1,000 random triggers over 60 days, in zones whose clocks change, against every minute judged by the written rules."""
+"""1,000 random triggers over 60 days, in zones whose clocks change, against every minute and the written rules."""
 
 from __future__ import annotations
 

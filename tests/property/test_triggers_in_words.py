@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo
@@ -148,10 +149,8 @@ def test_the_prompt_is_everything_after_the_first_border(schedule: str, colon: s
 @given(text=st.text(max_size=250))
 def test_any_text_is_a_schedule_or_a_refusal(text: str) -> None:
     for read in (parse, split):
-        try:
+        with suppress(HermesCronError):
             read(text, now=START, zone=ZoneInfo("UTC"))
-        except HermesCronError as error:
-            assert error.exit_code == 2
 
 
 WORDS = [
