@@ -234,7 +234,10 @@ ALLOWED: Final = {"postgres": POSTGRES, "sqlite": SQLITE, "mysql": MYSQL, "tsql"
 # Tables and views that hold password hashes or other servers' passwords. Reading them changes nothing and still is
 # nothing an inspection needs: what is read goes to models, reports and chats.
 SECRET_TABLES: Final = {
-    "postgres": names("pg_authid pg_shadow pg_user_mapping pg_user_mappings pg_subscription"),
+    "postgres": names(
+        "pg_authid pg_shadow pg_user_mapping pg_user_mappings pg_subscription _pg_user_mappings user_mapping_options",
+        "pg_hba_file_rules pg_ident_file_mappings pg_file_settings",
+    ),
     "sqlite": frozenset[str](),
     "mysql": names("mysql.user mysql.global_priv mysql.servers mysql.proxies_priv"),
     "tsql": names("sys.sql_logins sys.syslogins"),

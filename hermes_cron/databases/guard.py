@@ -20,6 +20,7 @@ from hermes_cron.databases.functions import (
     SQLITE_PRAGMAS_WITH_ARGUMENT,
     names,
 )
+from hermes_cron.databases.lexical import stray, without_quotes
 from hermes_cron.errors import SqlNotReadOnly
 
 if TYPE_CHECKING:
@@ -93,12 +94,14 @@ def _check_characters(sql: str, dialect: DialectName) -> None:
         raise refusal("the statement is empty")
     if len(sql) > MAX_CHARACTERS:
         raise refusal(f"the statement has {len(sql):,} characters, at most {MAX_CHARACTERS:,} are checked")
+    if re.search(r"[\ud800-\udfff]", sql):
+        raise refusal("the statement is not text: half a character stands in it")
     if "\x00" in sql:
         raise refusal("the statement holds a NUL character, and what follows one is read differently by servers")
     if dialect == "mysql":
         if re.search(r"/\*M?!", sql):
             raise refusal("/*! ... */ looks like a comment and MySQL and MariaDB execute it")
-        if re.search(r"--(?=[^\s])", sql):
+        if re.search(r"--(?=[^\s])", without_quotes(sql, dialect)):
             raise refusal("-- without a blank behind it is no comment in MySQL; write -- with a blank, or - -")
 
 
@@ -163,6 +166,8 @@ def _select(sql: str, dialect: DialectName) -> str:
     if dialect == "postgres" and re.search(r"\b0x[0-9a-f]", sql, re.IGNORECASE) and _has_hex(tree):
         raise refusal("0x... is a number since PostgreSQL 16 only; write it in decimal")
     text = _generate(tree, language)
+    if (found := stray(text, dialect)) is not None:
+        raise refusal(f"{found} would stand outside the quotes in what is sent; write the statement in a simpler way")
     _check_calls(text, tree, dialect)
     # What the server gets must read back as what was checked: a spelling that drifts is not carried faithfully.
     again = _generate(_parse_one(text, language), language)
@@ -183,8 +188,11 @@ def _parse_one(sql: str, language: type[Dialect]) -> exp.Expr:
     from sqlglot.errors import SqlglotError
 
     try:
-        trees = [tree for tree in sqlglot.parse(sql, dialect=language) if tree is not None]
-    except SqlglotError as error:
+        parsed = sqlglot.parse(sql, dialect=language)
+        # a comment behind the last semicolon comes as a statement of its own, an empty one
+        trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
+    except (SqlglotError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        # the last five are the parser's own stumbles over text that is no SQL: such text is not sent either
         raise refusal(f"it does not parse: {_first_line(error)}", hint=f"check the spelling; {_HINT}") from error
     except RecursionError as error:
         raise refusal("it is nested too deeply to be checked") from error
@@ -223,7 +231,6 @@ _WHY_NOT: Final = {
     "Command": "a statement the guard cannot read",
     "NextValueFor": "NEXT VALUE FOR moves a sequence",
     "Parameter": "variables and parameters ($1, @a, :x) have no value here or would be assigned",
-    "SessionParameter": "session variables are not read through SELECT; use SHOW",
     "Placeholder": "placeholders have no value here; write the value itself",
     "UnicodeString": "U&'...' is not carried faithfully; write the characters themselves",
     "Insert": "INSERT changes rows",
@@ -238,7 +245,7 @@ def _check_node(node: exp.Expr, dialect: DialectName) -> None:
     from sqlglot import exp
 
     kind = type(node).__name__
-    if kind not in _NODES:
+    if kind not in _NODES and not _is_server_variable(node, dialect):
         raise refusal(_WHY_NOT.get(kind, f"{kind} is not on the read list"))
     if isinstance(node, exp.CTE):
         _check_cte(node)
@@ -253,6 +260,19 @@ def _check_node(node: exp.Expr, dialect: DialectName) -> None:
         _check_call_or_table(node, dialect)
     if isinstance(node, exp.Column):
         _check_column(node, dialect)
+
+
+def _is_server_variable(node: exp.Expr, dialect: DialectName) -> bool:
+    """``@@version``: only the server sets it, or SET does, which is refused."""
+    from sqlglot import exp
+
+    if dialect == "mysql":
+        return isinstance(node, exp.SessionParameter)
+    if isinstance(node.parent, exp.EQ):
+        return False  # SELECT @@x = 1
+    doubled = isinstance(node, exp.Parameter) and isinstance(node.this, exp.Parameter)
+    inner = isinstance(node, exp.Parameter) and isinstance(node.parent, exp.Parameter)
+    return dialect == "tsql" and (doubled or inner)
 
 
 def _check_call_or_table(node: exp.Expr, dialect: DialectName) -> None:

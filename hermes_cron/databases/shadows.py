@@ -3,7 +3,8 @@
 The guard's list knows names; a database may hold its own ``lower(items)`` beside the system's, and PostgreSQL calls a
 function also by attribute notation (``items.evil`` where there is no such column) and by a cast or an operator. Before
 a statement is sent, the server is asked for such functions of the names used. Functions of extensions are trusted under
-a listed name (citext brings its own ``replace``), never by attribute notation.
+a listed name (citext brings its own ``replace``), never by attribute notation. Behind casts and operators only volatile
+functions count: PostgreSQL lets the others write nothing.
 """
 
 from __future__ import annotations
@@ -34,13 +35,23 @@ select 'function (called where a column is missing)', nspname || '.' || proname 
 union all
 select 'cast by the function', own.nspname || '.' || own.proname
   from own join pg_catalog.pg_cast c on c.castfunc = own.oid join pg_catalog.pg_type t on t.oid = c.casttarget
-  where not own.system and not own.extension and t.typname = any(%(words)s)
+  where not own.system and not own.extension and own.provolatile = 'v' and t.typname = any(%(words)s)
 union all
 select 'operator of the function', own.nspname || '.' || own.proname
   from own join pg_catalog.pg_operator o on o.oprcode = own.oid
-  where not own.system and not own.extension and o.oprname = any(%(operators)s)
+  where not own.system and not own.extension and own.provolatile = 'v' and o.oprname = any(%(operators)s)
 limit 1
 """
+
+# Words that PostgreSQL reads as operators.
+_OPERATOR_WORDS: Final = {
+    "in": ("=", "<>"),
+    "like": ("~~", "!~~"),
+    "ilike": ("~~*", "!~~*"),
+    "between": ("<=", ">=", "<", ">"),
+    "distinct": ("=",),
+    "case": ("=",),
+}
 
 
 def refuse_shadowed(connection: psycopg.Connection[Any], text: str) -> None:
@@ -75,4 +86,5 @@ def _names_in(text: str) -> tuple[list[str], list[str], list[str]]:
             attributes.add(word)
         elif before != "." or tokens[at - 2].text.lower() not in ("pg_catalog", "information_schema"):
             calls.add(word)
+    operators.update(sign for word, signs in _OPERATOR_WORDS.items() if word in attributes for sign in signs)
     return sorted(calls), sorted(attributes), sorted(operators)
