@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 FENCE = "---"
 _BOM = "\ufeff"
-_CORE = "tag:yaml.org,2002:"
+_PREFIX = "tag:yaml.org,2002:"
+_CORE = frozenset(_PREFIX + kind for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -193,8 +194,13 @@ class _Reader:
     def value(self, node: Node, depth: int = 0) -> Value:
         line = node.start_mark.line + 1 + self._offset
         kind = type(node).__name__
+        if str(node.tag) not in _CORE:
+            shown = str(node.tag).replace(_PREFIX, "!!")
+            self.faults.append(Fault(line=line, message=f'tags such as "{shown}" have no meaning here'))
         if kind == "ScalarNode":
-            return Single(line=line, text=node.value, value=self._scalar(node, line))
+            quoted = getattr(node, "style", None)
+            value = node.value if quoted else _plain(str(node.tag).removeprefix(_PREFIX), node.value)
+            return Single(line=line, text=node.value, value=value)
         if depth > 8:
             raise FaultsFound(Fault(line=line, message="nested too deep"))
         if kind == "SequenceNode":
@@ -226,16 +232,6 @@ class _Reader:
                 value_start=colon if absent else value.start_mark.index,
                 end=colon if absent else _end(value, self._text),
             )
-
-    def _scalar(self, node: Node, line: int) -> PlainScalar:
-        tag = str(node.tag)
-        if not tag.startswith(_CORE):
-            self.faults.append(Fault(line=line, message=f'tags such as "{tag}" have no meaning here'))
-            return None
-        text: str = node.value
-        if getattr(node, "style", None):
-            return text
-        return _plain(tag.removeprefix(_CORE), text)
 
 
 def _plain(kind: str, text: str) -> PlainScalar:

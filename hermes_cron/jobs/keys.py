@@ -80,7 +80,7 @@ def _said(value: Value) -> str:
         return "nothing"
     if isinstance(value.value, str):
         return f'"{value.text if len(value.text) <= 40 else value.text[:37] + "..."}"'
-    return f"{'yes or no' if isinstance(value.value, bool) else 'the number'} {value.text}"
+    return value.text if isinstance(value.value, bool) else f"the number {value.text}"
 
 
 # --- readers ----------------------------------------------------------------------------------------------------------

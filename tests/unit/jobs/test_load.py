@@ -1,0 +1,304 @@
+"""A job file is understood whole, or every fault is named with its line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from hermes_cron.domain.job import CatchUp, Job, Keep, Limits, Overlap, PlaybookMode, PlaybookUse, Template
+from hermes_cron.domain.phrase import parse
+from hermes_cron.domain.trigger import AnyOf, Cron
+from hermes_cron.errors import JobFileError
+from hermes_cron.jobs.keys import KEYS, NOT_YET
+from hermes_cron.jobs.load import Known, parse_job, zone_of
+
+NOW = datetime(2026, 12, 1, 2, 0, tzinfo=UTC)
+KNOWN = Known(
+    databases=frozenset({"prod", "billing"}),
+    skills=frozenset({"inspect-database"}),
+    tools=frozenset({"sql_query", "reads"}),
+)
+
+
+def read(text: str | bytes, *, known: Known = KNOWN, name: str = "x") -> Job:
+    data = text.encode() if isinstance(text, str) else text
+    return parse_job(data, path=f"jobs/{name}.md", name=name, now=NOW, host_zone="Asia/Shanghai", known=known)
+
+
+def faults(text: str | bytes, *, known: Known = KNOWN, name: str = "x") -> list[str]:
+    with pytest.raises(JobFileError) as caught:
+        read(text, known=known, name=name)
+    found = caught.value.details["faults"]
+    assert isinstance(found, list)
+    assert caught.value.message == f"{found[0]['file']}:{found[0]['line']} {found[0]['message']}"
+    return [f"{fault['line']} {fault['message']}" for fault in found]
+
+
+def keys(*lines: str, body: str = "inspect prod db") -> str:
+    return "---\nschedule: every day 9am\n" + "".join(f"{line}\n" for line in lines) + f"---\n{body}\n"
+
+
+def test_a_file_with_every_key(tmp_path: Path) -> None:
+    job = read(
+        keys(
+            "description: Morning inspection",
+            "timezone: America/New_York",
+            "start: 2026-12-02T09:00",
+            "until: 2027-12-02T09:00+08:00",
+            "max_runs: 10",
+            "jitter: 5m",
+            "catch_up: none",
+            "grace: 2h",
+            "overlap: cancel-running",
+            "paused: until Monday",
+            "tags: [dba, prod]",
+            "template: plain",
+            "vars: {limit: 5, who: me}",
+            "env: {LANG: C, N: 1}",
+            f"workdir: {tmp_path}",
+            "skills: [inspect-database]",
+            "playbook: {params: {connections_warning: 70}}",
+            "databases: [billing]",
+            "model: gpt-5-mini",
+            "tools: [sql_query, reads]",
+            "limits: {minutes: 2.5, iterations: 20}",
+            "timeout: 90s",
+            "keep: {runs: 3, days: 7}",
+            body="inspect {{ vars.who }} with {{.Names}}",
+        )
+    )
+    zone = zone_of("America/New_York")
+    assert zone is not None
+    assert job == Job(
+        name="x",
+        description="Morning inspection",
+        schedule=("every day 9am",),
+        trigger=parse("every day 9am", now=NOW, zone=zone),
+        timezone="America/New_York",
+        start=datetime(2026, 12, 2, 14, tzinfo=UTC),
+        until=datetime(2027, 12, 2, 1, tzinfo=UTC),
+        max_runs=10,
+        jitter=timedelta(minutes=5),
+        catch_up=CatchUp.NONE,
+        grace=timedelta(hours=2),
+        overlap=Overlap.CANCEL_RUNNING,
+        paused="until Monday",
+        tags=("dba", "prod"),
+        prompt="inspect {{ vars.who }} with {{.Names}}",
+        vars={"limit": 5, "who": "me"},
+        env={"LANG": "C", "N": "1"},
+        workdir=str(tmp_path),
+        skills=("inspect-database",),
+        playbook=PlaybookUse(mode=PlaybookMode.AUTO, params={"connections_warning": 70}),
+        databases=("billing",),
+        model="gpt-5-mini",
+        tools=("sql_query", "reads"),
+        limits=Limits(minutes=2.5, iterations=20),
+        timeout=timedelta(seconds=90),
+        keep=Keep(runs=3, days=7),
+        template=Template.PLAIN,
+    )
+
+
+def test_defaults_come_from_the_home() -> None:
+    known = Known(databases=frozenset({"prod"}), limits=Limits(minutes=5, iterations=9), keep=Keep(runs=1, days=2))
+    job = read(keys(), known=known)
+    assert (job.timezone, job.limits, job.keep) == ("Asia/Shanghai", known.limits, known.keep)
+    assert (job.description, job.databases) == ("inspect prod db", ("prod",))
+
+
+# --- traps of YAML --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        ("catch_up: off", "catch_up", CatchUp.NONE),
+        ("catch_up: no", "catch_up", CatchUp.NONE),
+        ("catch_up: false", "catch_up", CatchUp.NONE),
+        ("paused: off", "paused", None),
+        ("paused: false", "paused", None),
+        ("paused: yes", "paused", "no reason given"),
+        ("paused: 'no'", "paused", None),
+        ("vars: {a: no, b: off, c: on, d: 02:30, e: 010, f: 1.10, g: 2026-12-01}", "vars",
+         {"a": "no", "b": "off", "c": "on", "d": "02:30", "e": 10, "f": 1.1, "g": "2026-12-01"}),
+        ("jitter: 0", "jitter", timedelta(0)),
+        ("description: '{{ braces }} stay'", "description", "{{ braces }} stay"),
+        ("description: 1.10", "description", None),
+    ],
+)  # fmt: skip
+def test_words_that_other_yaml_takes_for_something_else(line: str, field: str, value: object) -> None:
+    if line == "description: 1.10":
+        assert faults(keys(line)) == ["3 description: expected text in quotes, not the number 1.10"]
+        return
+    assert getattr(read(keys(line)), field) == value
+
+
+def test_a_time_without_quotes_is_a_time_and_not_9000() -> None:
+    said = faults("---\nschedule: 02:30\n---\nx\n")
+    assert len(said) == 1
+    assert "every day at 02:30" in said[0]
+
+
+def test_cron_text_without_quotes_is_told_how_to_be_written() -> None:
+    assert faults("---\nschedule: */5 * * * *\n---\nx\n") == ['2 this text needs quotes: schedule: "*/5 * * * *"']
+    assert read('---\nschedule: "*/5 * * * *"\n---\nx\n').trigger == Cron("*/5 * * * *")
+    assert read("---\nschedule: 0 9 * * 1-5\n---\nx\n").trigger == Cron("0 9 * * 1-5")
+
+
+def test_a_fence_in_the_prompt_or_in_a_script_is_text() -> None:
+    assert read("---\nschedule: every day 9am\n---\none\n---\ntwo: three\n---\n").prompt == "one\n---\ntwo: three\n---"
+    script = read("---\nschedule: every day 9am\nscript: |\n  echo a\n  ---\n  echo b\n---\n").script
+    assert script == "echo a\n---\necho b"
+
+
+def test_bom_and_crlf_are_tolerated() -> None:
+    job = read(b"\xef\xbb\xbf---\r\nschedule: every day 9am\r\n---\r\n\r\none\r\ntwo\r\n")
+    assert job.prompt == "one\ntwo"
+
+
+def test_braces_of_others_stay_as_typed() -> None:
+    body = "docker ps --format '{{.Names}}' and {{ job.name }} and {% raw %} and { x }"
+    assert read(keys(body=body)).prompt == body
+
+
+def test_a_list_of_phrases() -> None:
+    job = read("---\nschedule: [every day 9am, '0 12 * * *']\n---\nx\n")
+    assert job.schedule == ("every day 9am", "0 12 * * *")
+    assert isinstance(job.trigger, AnyOf)
+
+
+def test_a_one_shot_that_is_done_does_not_break_its_file() -> None:
+    assert read('---\nschedule: "2026-11-01T09:00+08:00"\n---\nx\n').trigger is not None
+    assert "past" in faults("---\nschedule: yesterday 9am\n---\nx\n")[0]
+
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "1 the file is empty"),
+        ("\n\n", "1 the file is empty"),
+        ("inspect prod\n", '1 a job file begins with a line "---" and its keys'),
+        ("\n---\nschedule: every day 9am\n", '2 no second line "---" ends the keys'),
+        ("---\nschedule: every day 9am\n---\n\n", '4 the prompt below the second "---" is empty'),
+        ("---\n---\nx\n", "1 schedule is missing"),
+        ("---\n- a\n---\nx\n", '2 expected "key: value" lines'),
+        ("---\na: {{ x }}\n---\nx\n", '2 text with braces needs quotes: "{{ ... }}"'),
+        ("---\nschedule: a: b\n---\nx\n", '2 this text needs quotes: schedule: "a: b"'),
+        ("---\nschedule: @daily\n---\nx\n", '2 this text needs quotes: schedule: "@daily"'),
+        ("---\ntags:\n\t- a\n---\nx\n", "3 indent with spaces, not with a tab"),
+        ("---\nschedule: every day 9am\nschedule: x\n---\nx\n", '3 the key "schedule" stands twice (first at line 2)'),
+        ("---\nschedule: !!python/object x\n---\nx\n", '2 tags such as "!!python/object" have no meaning here'),
+        ("---\nschedule: !env x\n---\nx\n", '2 tags such as "!env" have no meaning here'),
+        ("---\nschedule: every day 9am\n---\nrun {{ vars.missing }}\n",
+         "4 unknown value {{ vars.missing }}; vars has: nothing"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_job_files(text: str, expected: str) -> None:
+    assert faults(text)[0] == expected
+
+
+def test_not_utf8_has_its_line() -> None:
+    assert faults(b"---\nschedule: every day 9am\ndescription: \xff\n---\nx\n") == ["3 not UTF-8 text"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("shedule: x", 'unknown key "shedule", did you mean "schedule"?'),
+        ("zzz: x", 'unknown key "zzz"'),
+        ("prompt: x", 'unknown key "prompt", the prompt is the text below the second "---"'),
+        ("on: x", 'unknown key "on", did you mean "schedule"?'),
+        ("enabled: no", 'unknown key "enabled", did you mean "paused: REASON"?'),
+        ("limits: {minute: 5}", 'unknown key "minute" in limits, did you mean "minutes"?'),
+        ("limits: {tokens: 5}", '"limits.tokens" is not yet available in this version'),
+        ("limits: {minutes: 0}", "limits.minutes: expected minutes above 0 and at most 43200 (30 days)"),
+        ("limits: {iterations: 1.5}", "limits.iterations: expected a whole number above 0, not the number 1.5"),
+        ("limits: 5", "limits: expected a mapping such as {minutes: ...}, not the number 5"),
+        ("max_runs: 0", "max_runs: expected a whole number above 0, not the number 0"),
+        ("max_runs: true", "max_runs: expected a number, not true"),
+        ("overlap: skp", 'overlap: expected one of skip, queue, cancel-running, allow, not "skp", did you mean "skip"'),
+        ("grace: 5", "grace: expected a duration with its unit such as 5s, not the number 5"),
+        ("grace: 5 min", 'grace: expected a duration such as 90s, 5m, 2h or 7d, not "5 min"'),
+        ("jitter: 12h", "jitter: must be less than half the period of 1d"),
+        ("tags: dba", 'tags: expected a list such as [dba], not "dba"'),
+        ("tags: [a, a]", 'tags: "a" stands twice'),
+        ("tags: [a b]", 'tags: "a b" is not a label (letters, digits, - _ . : /)'),
+        ("timezone: Shanghai", 'timezone: no zone "Shanghai", did you mean "Asia/Shanghai"?'),
+        ("timezone: CST-8", 'timezone: no zone "CST-8"'),
+        ("timezone: ../../etc/passwd", 'timezone: no zone "../../etc/passwd"'),
+        ("until: 2026-12-01", 'until: expected an instant such as "2026-12-01T09:00", not "2026-12-01"'),
+        ("start: tomorrow", 'start: expected an instant such as "2026-12-01T09:00", not "tomorrow"'),
+        ("skills: [inspect-databse]", 'skills: no skill "inspect-databse", did you mean "inspect-database"?'),
+        ("databases: [prdo]", 'databases: no database "prdo", did you mean "prod"?'),
+        ("tools: [sqlquery]", 'tools: no tool "sqlquery", did you mean "sql_query"?'),
+        ("workdir: logs", 'workdir: "logs" is not an absolute path'),
+        ("workdir: /no/such/folder", 'workdir: no folder "/no/such/folder"'),
+        ("timeout: 2h", "timeout: longer than limits.minutes (30)"),
+        ("vars: {a: [1]}", "vars.a: expected text, a number, true or false, not a list"),
+        ("env: {A-B: x}", 'env: "A-B" is not a name (letters, digits, _)'),
+        ("env: {TOKEN: abc}", "env.TOKEN: the value looks like a password or token by its name; secrets do not belong"),
+        ("model: [a]", "model: expected text, not a list"),
+        ("description: ''", "description: expected text in quotes, not \"\""),
+        ("playbook: {param: {}}", 'unknown key "param" in playbook, did you mean "params"?'),
+        ("script: df", "script: excludes a prompt below the keys"),
+    ],
+)  # fmt: skip
+def test_one_wrong_line(line: str, expected: str) -> None:
+    found = faults(keys(line))
+    assert len(found) == 1
+    assert found[0].removeprefix("3 ").startswith(expected)
+
+
+@pytest.mark.parametrize("key", sorted(NOT_YET))
+def test_keys_of_later_versions_are_refused_by_name(key: str) -> None:
+    assert faults(keys(f"{key}: x")) == [f'3 "{key}" is not yet available in this version']
+
+
+def test_a_key_is_known_or_later_and_not_both() -> None:
+    assert not NOT_YET & set(KEYS)
+
+
+def test_all_faults_are_told_at_once_in_the_order_of_lines() -> None:
+    found = faults("---\nshedule: a\noverlap: x\nkeep: {runs: 0, day: 1}\n---\nuse {{ vars.a }}\n")
+    assert [line.split(" ")[0] for line in found] == ["2", "3", "4", "4", "6"]
+
+
+def test_an_unknown_database_in_the_prompt_has_its_line() -> None:
+    assert faults(keys(body="\ninspect prdo db")) == ['5 no database "prdo", did you mean "prod"?']
+
+
+def test_a_scheduler_reads_names_that_do_not_exist() -> None:
+    lenient = Known(databases=frozenset({"prod"}), strict=False)
+    job = read(keys("databases: [gone]", "skills: [gone]", "tools: [gone]", "workdir: /gone"), known=lenient)
+    assert (job.databases, job.skills, job.tools, job.workdir) == (("gone",), ("gone",), ("gone",), "/gone")
+
+
+@pytest.mark.parametrize("line", ["skills: [inspect-database]", "model: m"])
+def test_a_script_excludes_what_only_a_model_needs(line: str) -> None:
+    found = faults(f"---\nschedule: every day 9am\nscript: df\n{line}\n---\n")
+    assert found == [f"4 {line.partition(':')[0]}: not with script, which runs without a model"]
+
+
+def test_a_jinja_body_is_parsed_and_its_names_known() -> None:
+    assert read(keys("template: jinja", body="{% if last.output %}{{ last.output }}{% endif %}")).template == "jinja"
+    assert faults(keys("template: jinja", body="ok\n{{ nope }}")) == ['6 template: unknown name "nope"']
+    assert faults(keys("template: jinja", body="ok\n{{ nope"))[0].startswith("6 template: ")
+
+
+def test_a_bad_name_is_a_fault_of_line_1() -> None:
+    assert faults(keys(), name="my_job") == [
+        '1 the name "my_job" has "_" in it; letters, digits and - only, for example "my-job"'
+    ]
+
+
+def test_anchors_do_not_multiply() -> None:
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{chr(98 + n)}: &{chr(98 + n)} [*{chr(97 + n)}, *{chr(97 + n)}]\n" for n in range(20)
+    )
+    assert faults(f"---\n{bomb}---\nx\n")
