@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_cron.errors import HermesCronError
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 LINE_LIMIT = 400  # characters of one evidence or advice line
 
@@ -35,6 +35,7 @@ class Expressions:
 
     def __init__(self) -> None:
         self._conditions: dict[str, Callable[..., Any]] = {}
+        self._templates: dict[tuple[int, str], Template] = {}
 
     @cached_property
     def text(self) -> Environment:
@@ -85,10 +86,17 @@ class Expressions:
 
     def _render(self, environment: Environment, template: str, names: Mapping[str, Any]) -> str:
         try:
-            return environment.from_string(template).render(**names)
+            return self._template(environment, template).render(**names)
         except Exception as error:
             short = one_line(template)[:60]
             raise ExpressionFailed(f"{short}: {_why(error, names)}") from error
+
+    def _template(self, environment: Environment, text: str) -> Template:
+        # A run replays its steps at every call, so each text is compiled once and rendered many times.
+        key = (id(environment), text)
+        if key not in self._templates:
+            self._templates[key] = environment.from_string(text)
+        return self._templates[key]
 
 
 def one_line(text: str) -> str:
