@@ -14,13 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from hermes_cron.agent.workers import run_all
 from hermes_cron.domain.command import OnSpawn, ProcessGroup
 from hermes_cron.domain.run import Effect
-from hermes_cron.domain.tool_call import PreparedCall, ToolOutput
+from hermes_cron.domain.tool_call import PreparedCall, ToolOutput, error_text
 from hermes_cron.domain.transcript import ToolCall, ToolResult
 from hermes_cron.ports import Emit, Journal
 
 MAX_WORKERS = 8
+_HUNG = error_text("NotEnded", "given up: it had not ended some seconds after the run's time limit")
 
 
 class Toolbox(Protocol):
@@ -33,12 +35,16 @@ class Toolbox(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRun:
-    """One reply's calls with their reserved rows. ``started`` is the run's start on the monotonic clock."""
+    """One reply's calls with their reserved rows. ``started`` is the run's start on the monotonic clock.
+
+    A read that has not ended at ``until`` (monotonic, some seconds after the run's end) is given up.
+    """
 
     toolbox: Toolbox
     journal: Journal
     emit: Emit
     started: float
+    until: float
     workers: int = MAX_WORKERS
     _speaking: threading.Lock = field(default_factory=threading.Lock)
 
@@ -61,15 +67,20 @@ class BatchRun:
         return results
 
     def _group(self, calls: Sequence[PreparedCall], seqs: Sequence[int]) -> list[ToolResult]:
+        if calls[0].effect != Effect.READ:
+            return self._writers(calls, seqs)
+        began = time.monotonic()
+        done = run_all(lambda at: self._one(calls[at], seqs[at]), len(calls), workers=self.workers, until=self.until)
+        rows = [self._row(calls[at], seqs[at], _HUNG, began) if row is None else row for at, row in enumerate(done)]
+        self.journal.result(*rows)
+        return rows
+
+    def _writers(self, calls: Sequence[PreparedCall], seqs: Sequence[int]) -> list[ToolResult]:
+        """Waited for however long they take: what a write that was given up does afterwards, nobody would know."""
         if len(calls) == 1:
-            done = [self._one(calls[0], seqs[0])]
-        else:
-            with ThreadPoolExecutor(min(self.workers, len(calls)), thread_name_prefix="tool") as pool:
-                done = list(pool.map(self._one, calls, seqs))
-        reads = [row for row in done if row.effect == Effect.READ]
-        if reads:
-            self.journal.result(*reads)
-        return done
+            return [self._one(calls[0], seqs[0])]
+        with ThreadPoolExecutor(min(self.workers, len(calls)), thread_name_prefix="tool") as pool:
+            return list(pool.map(self._one, calls, seqs))
 
     def _one(self, prepared: PreparedCall, seq: int) -> ToolResult:
         """Runs one call; an effect's receipt is committed here, alone and at once."""

@@ -28,6 +28,7 @@ _CUT = "length"
 class AgentRun:
     """What a loop needs. ``deadline`` is an instant of ``time.monotonic``; ``budget`` is fresh for the session.
 
+    Tools end by themselves within the deadline; a read that hangs is given up ``grace_s`` later.
     ``cancel`` and the journal's own flag are looked at between steps. ``phase`` names the session's part in the usage
     rows. ``started`` is the run's start on the monotonic clock, for the trace.
     """
@@ -40,6 +41,7 @@ class AgentRun:
     cancel: Flag
     emit: Emit
     model_timeout_s: float = 600.0
+    grace_s: float = 5.0
     phase: str = "main"
     started: float = field(default_factory=time.monotonic)
     guard: LoopGuard = field(default_factory=LoopGuard)
@@ -120,7 +122,8 @@ class _Loop:
         self._model = reply.model or self._model
         if not calls:
             return self._last_word(reply)
-        batch = BatchRun(toolbox=run.toolbox, journal=run.journal, emit=run.emit, started=run.started)
+        until = run.deadline + run.grace_s
+        batch = BatchRun(toolbox=run.toolbox, journal=run.journal, emit=run.emit, started=run.started, until=until)
         for call, row in zip(calls, batch.execute(calls, seqs, self._not_run), strict=True):
             self._answered(call, row)
         return self._circle()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hermes_cron.agent.batch import groups
+from hermes_cron.agent.stop import StopReason
+from hermes_cron.agent.workers import run_all
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.run import Effect
 from hermes_cron.domain.tool_call import PreparedCall, arguments_hash
@@ -178,3 +181,66 @@ def test_hash_of_arguments_is_of_their_meaning() -> None:
     assert arguments_hash("") == arguments_hash("{}")
     assert arguments_hash('{"a":1}') != arguments_hash('{"a":"1"}')
     assert arguments_hash("{broken") != arguments_hash("{")
+
+
+# --- a read that hangs ---------------------------------------------------------------------------------------------
+
+
+def test_read_that_hangs_does_not_hold_the_run(tmp_path: Path) -> None:
+    release = threading.Event()
+
+    def look(n: int) -> str:
+        if n == 1:
+            release.wait(20)
+        return f"result {n}"
+
+    made = rig(
+        tmp_path,
+        [calls(*[call("look", {"n": n}) for n in range(3)]), {"text": "never asked"}],
+        tool("look", look), deadline=time.monotonic() + 0.1, grace_s=0.2,
+    )  # fmt: skip
+    try:
+        result = made.go()
+    finally:
+        release.set()
+    assert result.stop is StopReason.DEADLINE
+    first, hung, third = made.tool_texts()
+    assert (first, third) == ("result 0", "result 2")
+    assert "given up" in hung
+    assert len(made.model.requests) == 1
+
+
+def test_write_is_waited_for_beyond_the_deadline(tmp_path: Path) -> None:
+    late = threading.Event()
+    timer = threading.Timer(0.3, late.set)
+    timer.start()
+
+    def act() -> str:
+        assert late.wait(5)
+        return "whole"
+
+    made = rig(
+        tmp_path, [calls(call("act")), {"text": "x"}], tool("act", act, effect=Effect.EFFECT),
+        deadline=time.monotonic() + 0.1, grace_s=0.0,
+    )  # fmt: skip
+    assert made.go().stop is StopReason.DEADLINE
+    assert made.tool_texts() == ["whole"]
+    assert list(made.journal.receipts.values()) == [True]
+
+
+@pytest.mark.parametrize("workers", [1, 3, 50])
+def test_results_come_in_order_whatever_the_workers(workers: int) -> None:
+    assert run_all(lambda at: at * at, 20, workers=workers, until=time.monotonic() + 10) == [n * n for n in range(20)]
+
+
+def test_error_of_a_worker_is_raised_after_the_others_ended() -> None:
+    ended: list[int] = []
+
+    def work(at: int) -> None:
+        if at == 0:
+            raise KeyError("first")
+        ended.append(at)
+
+    with pytest.raises(KeyError, match="first"):
+        run_all(work, 5, workers=2, until=time.monotonic() + 10)
+    assert sorted(ended) == [1, 2, 3, 4]
