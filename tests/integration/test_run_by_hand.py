@@ -1,0 +1,224 @@
+"""``run`` as a person starts it: here, in a living scheduler, detached, dry, and stopped in the middle."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_cron.home import Home
+from hermes_cron.testing import StubServer
+from tests.conftest import RunCli, clean_env
+
+
+def write_job(home: Home, name: str, front: str, body: str = "") -> None:
+    (home.jobs / f"{name}.md").write_text(
+        f'---\nschedule: "@yearly"\ntimezone: UTC\n{front}\n---\n{body}\n', encoding="utf-8"
+    )
+
+
+def start(home: Home, *argv: str, **env: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "hermes_cron", *argv],
+        env=clean_env({"HERMES_CRON_HOME": str(home.root), **env}),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def until(condition: Callable[[], Any], limit_s: float = 20) -> Any:
+    end = time.monotonic() + limit_s
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+    return found
+
+
+@contextmanager
+def serving(home: Home) -> Iterator[subprocess.Popen[str]]:
+    process = start(home, "serve", "-q")
+    try:
+        until(lambda: list(home.owners.glob("serve-*.lock")))
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=40)
+
+
+def runs(run_cli: RunCli) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run_cli("runs", "list", "--json").out)["runs"]
+    return found
+
+
+def test_a_script_job_prints_its_report_and_says_how_it_ended(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "hello", 'script: echo "hello from $HERMES_CRON_JOB"')
+    ran = run_cli("run", "hello")
+    assert (ran.rc, ran.out) == (0, "hello from hello\n")
+    first, *_, last = ran.err.splitlines()
+    assert first.startswith("run r")
+    assert "hermes-cron runs show r" in last
+    (row,) = runs(run_cli)
+    assert (row["state"], row["cost_usd"], row["tokens"]) == ("ok", 0.0, {"input": 0, "output": 0, "cached": 0})
+    assert (home.root / row["output_path"]).read_text() == "hello from hello\n"
+
+
+def test_the_json_object_has_the_promised_members(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "hello", "script: echo hi")
+    told = json.loads(run_cli("run", "hello", "--json").out)
+    promised = {
+        "run_id", "job", "state", "reason", "verified", "deliveries", "iterations", "tool_calls", "tool_errors",
+        "tokens", "cost_usd", "output_path", "text",
+    }  # fmt: skip
+    assert promised <= set(told)
+    assert (told["text"], told["verified"], told["deliveries"]) == ("hi\n", None, [])
+
+
+@pytest.mark.parametrize(
+    ("front", "body", "state", "reason"),
+    [
+        ("script: exit 3", "", "failed", "exit_code"),
+        ("script: sleep 30\ntimeout: 1s", "", "timeout", None),
+        ("", "do something that no playbook does", "failed", "no_model"),
+        ("skills: [nobody]", "x", "failed", "not_found"),
+    ],
+)
+def test_every_other_end_is_exit_1_with_its_reason_and_a_file(
+    home: Home, run_cli: RunCli, front: str, body: str, state: str, reason: str | None
+) -> None:
+    write_job(home, "j", front, body)
+    ran = run_cli("run", "j")
+    assert ran.rc == 1
+    assert ran.err.splitlines()[-2].strip().startswith("kept")
+    (row,) = runs(run_cli)
+    assert row["state"] == state
+    if reason is not None:
+        assert row["reason"] == reason
+    kept = (home.root / row["output_path"]).read_text()
+    assert kept.startswith(f"# j: {state}")
+
+
+def test_what_cannot_be_run_is_refused_before_a_run_exists(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "j", "script: echo {{ vars.n }}\nvars: {n: 1}")
+    assert run_cli("run", "nope").rc == 3
+    assert run_cli("run").rc == 2
+    assert run_cli("run", "j", "--prompt", "x").rc == 2
+    assert run_cli("run", "--prompt", " ").rc == 2
+    assert run_cli("run", "--prompt", "inspect prdo db").rc == 2
+    unknown = run_cli("run", "j", "--set", "m=1")
+    assert (unknown.rc, "its variables: n" in unknown.err) == (2, True)
+    assert run_cli("run", "j", "--set", "n=many").rc == 2
+    (home.jobs / "bad.md").write_text("---\nshedule: every day 9am\n---\nx\n")
+    broken = run_cli("run", "bad")
+    assert (broken.rc, "jobs/bad.md:2" in broken.err) == (2, True)
+    assert runs(run_cli) == []
+
+
+def test_set_reaches_the_prompt_and_dry_run_runs_nothing(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "j", "vars: {host: a, days: 3}", "look at {{ vars.host }} for {{ vars.days }} days, {{.Names}}")
+    env = {"HERMES_CRON_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    shown = json.loads(run_cli("run", "j", "--dry-run", "--set", "host=b", "--json", env=env).out)
+    assert shown["task"] == "look at b for 3 days, {{.Names}}"
+    assert shown["tools"] == ["now"]
+    assert shown["runs_by"] == "m"
+    assert runs(run_cli) == []
+    assert not home.work.exists() or list(home.work.iterdir()) == []
+
+
+def test_a_second_run_of_a_running_job_is_a_conflict(home: Home, run_cli: RunCli, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    write_job(home, "j", f"script: until [ -e {go} ]; do sleep 0.02; done")
+    first = start(home, "run", "j")
+    try:
+        until(lambda: any(row["state"] == "running" for row in runs(run_cli)))
+        second = run_cli("run", "j")
+        assert (second.rc, "running already" in second.err) == (5, True)
+    finally:
+        go.touch()
+        first.communicate(timeout=20)
+    assert first.returncode == 0
+
+
+def test_ctrl_c_ends_the_run_as_cancelled(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "j", "script: sleep 60\ntimeout: 90s")
+    process = start(home, "run", "j")
+    until(lambda: any(row["state"] == "running" for row in runs(run_cli)))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert [row["state"] for row in runs(run_cli)] == ["cancelled"]
+
+
+def test_a_killed_command_leaves_a_run_that_is_called_interrupted(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "j", "script: sleep 60\ntimeout: 90s")
+    process = start(home, "run", "j")
+    until(lambda: any(row["state"] == "running" for row in runs(run_cli)))
+    process.kill()
+    process.communicate()
+    assert run_cli("serve", "--once", "-q").rc == 0
+    assert [(row["state"], row["reason"]) for row in runs(run_cli)] == [("interrupted", "owner_died")]
+
+
+def test_c285_with_a_living_scheduler_the_caller_only_waits(home: Home, run_cli: RunCli, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    write_job(home, "j1", f"script: until [ -e {go} ]; do sleep 0.02; done; echo done")
+    with serving(home):
+        caller = start(home, "run", "j1")
+        until(lambda: any(row["state"] == "running" for row in runs(run_cli)))
+        caller.terminate()  # what `timeout 2` does
+        caller.communicate(timeout=10)
+        go.touch()
+        (row,) = until(lambda: [row for row in runs(run_cli) if row["ended_at"]])
+    assert row["state"] == "ok"
+
+
+def test_with_a_living_scheduler_the_report_comes_back_and_ctrl_c_cancels(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "quick", "script: echo done")
+    write_job(home, "slow", "script: sleep 60\ntimeout: 90s")
+    with serving(home):
+        ran = run_cli("run", "quick", "--json")
+        assert (ran.rc, json.loads(ran.out)["text"]) == (0, "done\n")
+        caller = start(home, "run", "slow")
+        until(lambda: any(row["state"] == "running" for row in runs(run_cli)))
+        caller.send_signal(signal.SIGINT)
+        caller.communicate(timeout=20)
+        assert caller.returncode == 130
+    assert sorted(row["state"] for row in runs(run_cli)) == ["cancelled", "ok"]
+
+
+def test_detach_queues_and_serve_executes(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "j", "script: echo done")
+    queued = run_cli("run", "j", "--detach")
+    assert queued.rc == 0
+    assert "No scheduler is running" in queued.err
+    assert [row["state"] for row in runs(run_cli)] == ["queued"]
+    assert run_cli("serve", "--once", "-q").rc == 0
+    assert [row["state"] for row in runs(run_cli)] == ["ok"]
+
+
+def test_a_prompt_without_a_job(home: Home, run_cli: RunCli) -> None:
+    with StubServer([{"text": "It is done."}]) as stub:
+        env = {"HERMES_CRON_MODEL": "m", "OPENAI_BASE_URL": stub.base_url}
+        ran = run_cli("run", "--prompt", "do it", env=env)
+        sent = stub.requests[0].json()
+    assert (ran.rc, ran.out) == (0, "It is done.\n")
+    assert sent["messages"][-1] == {"role": "user", "content": "do it"}
+    assert [row["job"] for row in runs(run_cli)] == ["prompt"]
+
+
+def test_a_secret_reaches_neither_the_request_nor_the_report(home: Home, run_cli: RunCli) -> None:
+    run_cli("secrets", "set", "token", "--stdin", stdin="hunter2hunter2")
+    with StubServer([{"text": "the token is hunter2hunter2"}]) as stub:
+        env = {"HERMES_CRON_MODEL": "m", "OPENAI_BASE_URL": stub.base_url}
+        ran = run_cli("run", "--prompt", "say hunter2hunter2", env=env)
+        sent = stub.bodies[0]
+    assert b"hunter2hunter2" not in sent
+    assert "hunter2hunter2" not in ran.out
+    (row,) = runs(run_cli)
+    assert "hunter2hunter2" not in (home.root / row["output_path"]).read_text()
