@@ -48,11 +48,17 @@ class BoundedOutput:
         return f"{head_text}\n[... {cut} ...]\n{tail_text}"
 
 
-def clip(text: str, cap_bytes: int) -> tuple[str, str | None]:
-    """``text`` cut to ``cap_bytes`` of UTF-8, head and tail, and what was cut."""
+def clip(text: str, cap_bytes: int, *, total: int = 0) -> tuple[str, str | None]:
+    """``text`` cut to ``cap_bytes`` of UTF-8, head and tail, and what was cut.
+
+    ``total`` is the size of the whole when ``text`` is already less than that (its middle is missing).
+    """
     held = BoundedOutput(cap_bytes)
     held.write(text.encode("utf-8", "replace"))
-    return (text, None) if held.cut() is None else (held.text(), held.cut())
+    if held.cut() is None:
+        return text, None
+    held.total = max(held.total, total)
+    return held.text(), held.cut()
 
 
 def _whole_characters_end(data: bytes) -> bytes:

@@ -37,8 +37,9 @@ class Command:
 class CommandResult:
     """``exit_code`` is 128 + the signal's number for a command that a signal ended, ours included.
 
-    ``truncated`` says in words what was cut from the output, None when nothing was. ``left_behind`` counts processes
-    that the command left running and that were ended.
+    ``truncated`` says in words what was cut from the output, None when nothing was; ``stdout_bytes`` and
+    ``stderr_bytes`` are the whole sizes. ``left_behind`` counts processes that the command left running and that were
+    ended.
     """
 
     exit_code: int
@@ -49,6 +50,8 @@ class CommandResult:
     cancelled: bool
     elapsed_ms: int
     left_behind: int = 0
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
 
     @property
     def ok(self) -> bool:

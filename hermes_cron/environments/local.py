@@ -136,6 +136,8 @@ class _Running:
             cancelled=self._cancelled,
             elapsed_ms=round((time.monotonic() - started) * 1000),
             left_behind=self._left_behind,
+            stdout_bytes=self._outputs["stdout"].total,
+            stderr_bytes=self._outputs["stderr"].total,
         )
 
     def _end_group(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from hermes_cron.domain.clip import clip
 from hermes_cron.domain.command import Flag, OnSpawn, RunCommand
 from hermes_cron.errors import ToolFailed
 from hermes_cron.home import Home
@@ -71,6 +72,10 @@ class ToolContext:
         if left <= 0:
             raise ToolFailed("not started: the run's time limit passed")
         return min(wanted, left)
+
+    def clip(self, text: str, cap_bytes: int, *, total: int = 0) -> tuple[str, str | None]:
+        """Redacted, then cut: a secret that the cut went through would not be known again."""
+        return clip(self.redact(text), cap_bytes, total=total)
 
     def spawning(self, on_spawn: OnSpawn) -> ToolContext:
         """The same context for one call."""

@@ -14,7 +14,6 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 from pydantic import Field
 
-from hermes_cron.domain.clip import clip
 from hermes_cron.errors import InvalidArguments, SecretInPlainSight, ToolFailed
 from hermes_cron.tools.addresses import reachable
 from hermes_cron.tools.context import ToolContext
@@ -137,7 +136,7 @@ def _told(arguments: HttpGet, url: str, answer: _Answer, context: ToolContext) -
     notes = [] if answer.whole else [f"only the first {len(answer.data):,} bytes were read"]
     if answer.content_type == "text/html" and not arguments.raw:
         text = page_text(text)
-    text, cut = clip(text, context.caps.output_bytes)
+    text, cut = context.clip(text, context.caps.output_bytes)
     notes += [cut] if cut else []
     told = {"status": answer.status, "url": url, "content_type": answer.content_type, "output": text}
     return json.dumps({**told, **({"note": "; ".join(notes)} if notes else {})}, ensure_ascii=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hermes_cron.domain.clip import clip
 from hermes_cron.tools.confine import readable, regular_file
 from hermes_cron.tools.context import ToolContext
 from hermes_cron.tools.declaration import Arguments, Tool
@@ -30,7 +29,7 @@ def read(arguments: ReadFile, context: ToolContext) -> str:
             break
         shown += 1
     if wanted and shown == 0:
-        text, _ = clip(wanted[0], context.caps.output_bytes)
+        text, _ = context.clip(wanted[0], context.caps.output_bytes)
         return f"{arguments.path}, line {first + 1:,} of {len(every):,}, too long to show whole\n{text}"
     last = first + shown
     head = _head(arguments, first + 1, last, len(every))

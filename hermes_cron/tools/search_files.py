@@ -10,7 +10,6 @@ from functools import cache
 
 from pydantic import Field
 
-from hermes_cron.domain.clip import clip
 from hermes_cron.domain.command import Command
 from hermes_cron.errors import InvalidArguments, ToolFailed
 from hermes_cron.tools.confine import readable, secret_places
@@ -57,10 +56,10 @@ def search(arguments: SearchFiles, context: ToolContext) -> str:
         raise ToolFailed(f"the search took longer than {limit_s:.0f} s", hint="a narrower path, or a simpler pattern")
     if not done.ok or done.truncated:
         raise ToolFailed(f"the search failed: {done.stderr.strip().rpartition(chr(10))[2] or done.truncated}")
-    return _told(arguments, json.loads(done.stdout), context.caps.output_bytes)
+    return _told(arguments, json.loads(done.stdout), context)
 
 
-def _told(arguments: SearchFiles, found: dict[str, object], cap_bytes: int) -> str:
+def _told(arguments: SearchFiles, found: dict[str, object], context: ToolContext) -> str:
     results = found["results"]
     assert isinstance(results, list)  # noqa: S101  # search_child's own shape
     what = "files" if arguments.pattern is None else "matching lines"
@@ -69,7 +68,7 @@ def _told(arguments: SearchFiles, found: dict[str, object], cap_bytes: int) -> s
         head = f"the first {len(results):,} {what}; there are more (limit {arguments.limit:,})"
     if found["skipped"]:
         head += f"; {found['skipped']:,} binary or large files not looked into"
-    body, _ = clip("\n".join(map(str, results)), cap_bytes)
+    body, _ = context.clip("\n".join(map(str, results)), context.caps.output_bytes)
     return f"{head}\n{body}" if results else head
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hermes_cron.domain.clip import clip
 from hermes_cron.tools.context import ToolContext
 from hermes_cron.tools.declaration import Arguments, Tool
 from hermes_cron.tools.sql_query import no_database, until_deadline
@@ -17,7 +16,7 @@ class SqlSchema(Arguments):
 
 def schema(arguments: SqlSchema, context: ToolContext) -> str:
     with context.connections.borrow(arguments.database) as database, until_deadline(database, context):
-        return clip(database.schema(arguments.pattern), context.caps.output_bytes)[0]
+        return context.clip(database.schema(arguments.pattern), context.caps.output_bytes)[0]
 
 
 TOOL = Tool(

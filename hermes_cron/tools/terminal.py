@@ -14,6 +14,8 @@ from hermes_cron.tools.confine import readable
 from hermes_cron.tools.context import ToolContext
 from hermes_cron.tools.declaration import Arguments, Tool
 
+_HELD = 8  # times what is shown: where the held text lacks its middle, the shown text lacks more
+
 
 class Terminal(Arguments):
     command: str = Field(min_length=1, description="shell text; it gets no input and must end by itself")
@@ -33,26 +35,28 @@ def run(arguments: Terminal, context: ToolContext) -> ToolOutput:
             cwd=readable(arguments.folder, context),
             env=context.env,
             timeout_s=limit_s,
-            cap_bytes=context.caps.output_bytes // 2,
+            cap_bytes=_HELD * context.caps.output_bytes,
         ),
         on_spawn=context.on_spawn,
     )
-    return ToolOutput(text=_told(done, limit_s), ok=done.ok, exit_code=done.exit_code)
+    return ToolOutput(text=_told(done, limit_s, context), ok=done.ok, exit_code=done.exit_code)
 
 
-def _told(done: CommandResult, limit_s: float) -> str:
+def _told(done: CommandResult, limit_s: float, context: ToolContext) -> str:
     """JSON. No durations: the same command with the same result must read the same (loop detection)."""
-    notes = []
+    cap = context.caps.output_bytes // 2
+    output, output_cut = context.clip(done.stdout, cap, total=done.stdout_bytes)
+    errors, errors_cut = context.clip(done.stderr, cap, total=done.stderr_bytes)
+    notes = [f"output: {output_cut}"] if output_cut else []
+    notes += [f"stderr: {errors_cut}"] if errors_cut else []
     if done.timed_out:
         notes.append(f"ended after its limit of {limit_s:g} s, with everything it had started")
     if done.left_behind:
         notes.append(f"{done.left_behind} processes it left running were ended")
-    if done.truncated:
-        notes.append(done.truncated)
     told = {
         "exit_code": done.exit_code,
-        "output": done.stdout,
-        **({"stderr": done.stderr} if done.stderr else {}),
+        "output": output,
+        **({"stderr": errors} if errors else {}),
         **({"note": "; ".join(notes)} if notes else {}),
     }
     return json.dumps(told, ensure_ascii=False)

@@ -34,3 +34,8 @@ def test_no_character_is_broken(text: str, cap: int) -> None:
 
 def test_short_text_is_returned_as_it_is() -> None:
     assert clip("abc", 3) == ("abc", None)
+
+
+def test_size_of_the_whole_is_said_when_the_middle_is_missing_already() -> None:
+    assert clip("x" * 10, 4, total=1000)[1] == "996 of 1,000 bytes cut: the first 2 and the last 2 are shown"
+    assert clip("x", 4, total=1000) == ("x", None)

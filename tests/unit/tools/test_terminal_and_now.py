@@ -74,7 +74,7 @@ def test_cancelled_run_does_not_cut_a_command(tmp_path: Path) -> None:
 def test_long_output_says_what_was_cut(tmp_path: Path) -> None:
     around = context(tmp_path, caps=Caps(output_bytes=2000))
     told = json.loads(ask(around, "terminal", command="echo first; yes | head -c 50000; echo last").text)
-    assert told["note"] == "stdout: 49,011 of 50,011 bytes cut: the first 500 and the last 500 are shown"
+    assert told["note"] == "output: 49,011 of 50,011 bytes cut: the first 500 and the last 500 are shown"
     assert told["output"].startswith("first\n")
     assert told["output"].endswith("last\n")
 
@@ -93,6 +93,16 @@ def test_what_is_secret_never_reaches_the_answer(tmp_path: Path) -> None:
     around = context(tmp_path, redact=lambda text: text.replace("hunter2", "[secret]"))
     assert json.loads(ask(around, "terminal", command="echo hunter2").text)["output"] == "[secret]\n"
     assert "hunter2" not in ask(around, "read_file", path="hunter2").text, "errors too"
+
+
+def test_secret_at_the_edge_of_a_cut_is_not_half_shown(tmp_path: Path) -> None:
+    """Every place where a cut could fall, in outputs that are cut once and twice."""
+    around = context(tmp_path, caps=Caps(output_bytes=40), redact=lambda text: text.replace("hunter2", "[secret]"))
+    for filler in (*range(1, 12), 2_000):
+        command = f"head -c {filler} /dev/zero | tr '\\0' x; echo hunter2; yes y | head -c 3000; echo hunter2"
+        shown = ask(around, "terminal", command=command).text
+        assert "hunter" not in shown
+        assert "unter2" not in shown
 
 
 @pytest.mark.parametrize(
