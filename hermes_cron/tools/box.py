@@ -45,8 +45,9 @@ class ToolBox:
             arguments = _validated(tool, parse_arguments(call.arguments))
             paths = tool.paths(arguments, self.context) if tool.paths else None
         except HermesCronError as error:
-            refusal = error_output(error)
-            return PreparedCall(call=call, effect=Effect.READ, arguments_hash=hashed, refusal=refusal)
+            return self._refused(call, hashed, error_output(error))
+        except Exception as error:  # noqa: BLE001  # a tool's ``paths`` is a tool's code too
+            return self._refused(call, hashed, self._crashed(call.name, error))
         return PreparedCall(call=call, effect=tool.effect, arguments_hash=hashed, arguments=arguments, paths=paths)
 
     def execute(self, prepared: PreparedCall, on_spawn: OnSpawn) -> ToolOutput:
@@ -61,12 +62,20 @@ class ToolBox:
         except HermesCronError as error:
             output = error_output(error)
         except Exception as error:  # noqa: BLE001  # one of the three places: a tool's crash is an answer
-            _log.exception("tool %s crashed in run %s", tool.name, self.context.run_id)
-            output = error_text("ToolCrashed", f"{tool.name} crashed: {type(error).__name__}: {error}")
+            output = self._crashed(tool.name, error)
         return self._presentable(output if isinstance(output, ToolOutput) else ToolOutput(text=str(output)))
 
+    def _refused(self, call: ToolCall, hashed: str, refusal: ToolOutput) -> PreparedCall:
+        return PreparedCall(call=call, effect=Effect.READ, arguments_hash=hashed, refusal=self._presentable(refusal))
+
+    def _crashed(self, name: str, error: Exception) -> ToolOutput:
+        _log.error("tool %s crashed in run %s", name, self.context.run_id, exc_info=error)
+        return error_text("ToolCrashed", f"{name} crashed: {type(error).__name__}: {error}")
+
     def _presentable(self, output: ToolOutput) -> ToolOutput:
-        text, _ = clip(self.context.redact(output.text), _HARD_CAP_BYTES)
+        """Redacted, bounded, and UTF-8: a lone surrogate (a file name that is none) could not be stored or sent."""
+        text = output.text.encode("utf-8", "replace").decode("utf-8")
+        text, _ = clip(self.context.redact(text), _HARD_CAP_BYTES)
         return ToolOutput(text=text, ok=output.ok, exit_code=output.exit_code)
 
     def _tool(self, name: str) -> Tool:

@@ -289,3 +289,19 @@ def test_search_follows_no_link_out(tree: ToolContext, tmp_path: Path) -> None:
     (tree.workdir / "l.py").symlink_to(tmp_path / "outside.py")
     (tree.workdir / "dir").symlink_to(tmp_path)
     assert "outside" not in text(tree, "search_files", pattern="TODO")
+
+
+@pytest.mark.parametrize("name", ["read_file", "write_file", "patch_file", "search_files", "terminal"])
+def test_text_that_is_no_unicode_is_an_answer(tmp_path: Path, name: str) -> None:
+    """A model may write half of a surrogate pair; file names may be bytes."""
+    around = context(tmp_path)
+    half = "\ud83d"
+    more: dict[str, Any] = {
+        "write_file": {"path": half, "content": "x"}, "patch_file": {"path": half, "old": "a", "new": "b"},
+        "terminal": {"command": f"echo {half}"},
+    }.get(name, {"path": half})  # fmt: skip
+    assert not ask(around, name, **more).ok
+    ask(around, name, **more).text.encode("utf-8")
+    assert not ask(around, "write_file", path="f", content=half).ok
+    Path(os.fsdecode(os.fsencode(around.workdir) + b"/caf\xe9.txt")).write_text("x")
+    assert text(around, "search_files").encode("utf-8").endswith(b"caf?.txt")
