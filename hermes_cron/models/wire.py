@@ -56,6 +56,7 @@ def read_message(raw: object) -> tuple[Message, tuple[ToolCall, ...]]:
     """The message to store and send back: whole, without nulls, calls with ids and text arguments."""
     if not isinstance(raw, Mapping):
         raise ModelGarbage(f"the completion's message is {kind_of(raw)}")
+    raw = _storable(raw)
     message: Message = {"role": "assistant", **{key: value for key, value in raw.items() if value is not None}}
     message["role"] = "assistant"
     written = message.pop("tool_calls", None) or []
@@ -80,6 +81,17 @@ def read_message(raw: object) -> tuple[Message, tuple[ToolCall, ...]]:
     ]
     _keep_extras(message["tool_calls"], written)
     return message, calls
+
+
+def _storable(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Half of a surrogate pair is JSON but no UTF-8: it could be neither stored nor sent back, so it becomes ``?``."""
+    text = json.dumps(raw, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        whole: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
+        return whole
+    return raw
 
 
 def _calls(written: Sequence[Any]) -> tuple[ToolCall, ...]:
