@@ -115,6 +115,17 @@ def thousands(value: object) -> str:
     return f"{int(value):,}"
 
 
+def amount(value: object, noun: str) -> str:
+    """``1 | amount("row")`` is "1 row", 2000 is "2,000 rows"."""
+    return f"{thousands(value)} {noun}" + ("" if value == 1 else "s")
+
+
+def quoted(name: object) -> str:
+    """A name as SQL wants it: in double quotes only where it needs them."""
+    text = str(name)
+    return text if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) else '"' + text.replace('"', '""') + '"'
+
+
 def _plain(value: object) -> str:
     if value is None:
         return "-"
@@ -130,7 +141,7 @@ def _environment(finalize: Callable[[Any], Any]) -> Environment:
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, autoescape=False, finalize=finalize, keep_trailing_newline=True
     )
-    environment.filters["n"] = thousands
+    environment.filters.update(n=thousands, amount=amount, q=quoted)
     return environment
 
 

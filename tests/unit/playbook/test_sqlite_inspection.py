@@ -119,3 +119,47 @@ def test_growth_is_judged_against_the_last_size(tmp_path: Path) -> None:
 def test_a_missing_file_fails_instead_of_finding_nothing(tmp_path: Path) -> None:
     with pytest.raises(HermesCronError, match="there is no file"):
         inspect(_config(tmp_path / "gone.db"))
+
+
+ODD = """
+create table "or der's" ("sel ect" int references "Pa rent"("x"), b text);
+create table "Pa rent"(x integer primary key);
+create index "i x" on "or der's"(b);
+create index "i y" on "or der's"(b);
+create table gen(a integer primary key, b int generated always as (a+1) stored);
+create view v as select * from gen;
+create table "UPPER"(ID INTEGER PRIMARY KEY, P INT REFERENCES gen);
+create index up on upper(p);
+create table nk(a int, b int, unique(a,b));
+create index nk_a on nk(a);
+create index nk_part on nk(b) where b>1;
+insert into "or der's" values (1, 'b');
+"""
+
+
+def test_names_that_need_quotes_get_them_in_what_is_to_be_typed(tmp_path: Path) -> None:
+    found = inspect(_made(tmp_path / "shop.db", ODD))
+    assert found.found() == {
+        "broken_foreign_keys/or der's, Pa rent", "no_primary_key/or der's", "no_primary_key/nk",
+        "fk_without_index/or der's, \"sel ect\"", "redundant_indexes/i y", "redundant_indexes/nk_a",
+    }  # fmt: skip
+    assert '1 row of or der\'s points at rows of Pa rent' in found.text
+    connection = sqlite3.connect(tmp_path / "shop.db")
+    for line in found.text.split("\n"):
+        if line.startswith(("   Do: create index", "   Do: drop index")):
+            connection.execute(line.removeprefix("   Do: "))
+    connection.close()
+    assert inspect(_config(tmp_path / "shop.db")).found() == {
+        "broken_foreign_keys/or der's, Pa rent", "no_primary_key/or der's", "no_primary_key/nk"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\x00", b"hello world" * 1000])
+def test_a_file_that_is_empty_or_no_database(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "shop.db").write_bytes(content)
+    if not content:
+        found = inspect(_config(tmp_path / "shop.db"))
+        assert (found.found(), set(found.not_checked)) == (set(), {"growth"})
+        return
+    with pytest.raises(HermesCronError, match="not a database"):
+        inspect(_config(tmp_path / "shop.db"))
