@@ -76,10 +76,16 @@ def listed(path: Path, *, removed: bool = False) -> list[Listed] | None:
         try:
             rows = connection.execute(f"{_LISTED}{where} ORDER BY j.name").fetchall()
         except sqlite3.OperationalError as error:
-            if "no such" in str(error):
+            if _needs_the_engine(error):
                 return None
             raise
     return [_listed(row) for row in rows]
+
+
+def _needs_the_engine(error: sqlite3.OperationalError) -> bool:
+    """A missing table or column (another schema), or what a killed writer left: to recover it is to write."""
+    kind = getattr(error, "sqlite_errorname", "") or ""
+    return "no such" in str(error) or kind.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN"))
 
 
 def resolve(jobs: list[Listed], word: str) -> Listed:
