@@ -6,7 +6,7 @@ ScheduleInvalid with what is missing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NoReturn, TypeVar
 
@@ -20,6 +20,7 @@ from hermes_cron.domain.refusal import (
     every_with_a_time,
     needs_a_time,
     needs_a_time_once,
+    needs_an_hour,
     not_understood,
     weekday_name,
 )
@@ -126,7 +127,9 @@ def _once(bag: Bag, setting: Setting) -> Trigger:
     if named is not None:
         oneshot.require_weekday(named, local_date, setting)
     if clock is None:
-        raise needs_a_time_once(setting, late=daypart is not None or local_date == setting.today())
+        if daypart is not None:
+            raise needs_an_hour(setting, daypart.daypart)
+        raise needs_a_time_once(setting, late=local_date == setting.today())
     minutes = minutes_of(clock.times, daypart.daypart if daypart else None, once=True)
     return oneshot.at(day, local_date, minutes, setting)
 
@@ -141,6 +144,7 @@ def _repeated(length: timedelta, bag: Bag, setting: Setting) -> Trigger:
         return Interval(length, setting.anchor if since is None else _from_instant(since, setting))
     step = _whole_minutes(length)
     between, past, _ = bag.take(p.Between), bag.take(p.AtMinutes), bag.take(p.OnTheClock)
+    _require_recurring(bag, setting)
     days = _since(_selected(bag, setting, unit=None), 1, bag, setting)
     bag.done()
     if past is not None:
@@ -154,6 +158,19 @@ def _repeated(length: timedelta, bag: Bag, setting: Setting) -> Trigger:
             hint=f'"every {step} minutes" alone has no such break; or a window: "... between 9am and 5pm"',
         )
     return all_day(days, step=step)
+
+
+def _require_recurring(bag: Bag, setting: Setting) -> None:
+    """A step on ``monday``: this one, or each?"""
+    found = bag.take_one_of(_SELECTORS)
+    if found is None:
+        return
+    bag.put_back(found)
+    if not _plain(found, None).recurring:
+        raise ScheduleInvalid(
+            f'"{setting.text}" can mean one day or each such day',
+            hint='say "every": "... on mondays", "... every monday", "... on the 1st of every month"',
+        )
 
 
 def _whole_minutes(length: timedelta) -> int:
@@ -242,21 +259,32 @@ class _Plain:
 
 def _on_days(every: p.Every | None, bag: Bag, setting: Setting) -> Trigger:
     clock, daypart = bag.take(p.Clock), bag.take(p.PartOfDay)
+    if clock is not None and daypart is not None:
+        clock = _in_part_of_day(clock, daypart)
     if bag.has(p.Between, p.AtMinutes, p.OnTheClock):
         raise not_understood(setting, 'a window needs a step, such as "every 15 minutes"')
+    bare = every is None and not bag.has(*_SELECTORS)
+    if bare and bag.has(p.From):
+        raise not_understood(setting, 'a beginning needs how often, such as "every day"')
+    if bare and bag.has(p.Months):
+        raise not_understood(setting, 'how often in those months, such as "every day in december"')
     if every is not None and bag.has(p.CalendarDate):
         days: Days = _yearly(every, bag, setting)
     else:
         days = _days(every, clock, bag, setting)
     if clock is None:
         raise needs_a_time(setting, every, daypart=daypart.daypart if daypart else None)
-    minutes = minutes_of(clock.times, daypart.daypart if daypart else None, once=False)
-    if every is None and days == CronDays():
+    minutes = minutes_of(clock.times, None, once=False)
+    if bare:
         raise _bare_clock(minutes, setting)
     count = every.count if every else 1
     days = _since(days, count, bag, setting, minutes=minutes)
     bag.done()
     return at_times(days, minutes)
+
+
+def _in_part_of_day(clock: p.Clock, part: p.PartOfDay) -> p.Clock:
+    return p.Clock(times=tuple(replace(time, daypart=time.daypart or part.daypart) for time in clock.times))
 
 
 def _since(days: Days, count: int, bag: Bag, setting: Setting, *, minutes: tuple[int, ...] = (0,)) -> Days:

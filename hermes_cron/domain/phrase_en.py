@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from functools import cache
 from typing import TypeAlias
 
 from hermes_cron.domain import parts as p
 from hermes_cron.domain.parts import Daypart, Unit
-from hermes_cron.errors import ScheduleInvalid
+from hermes_cron.errors import ScheduleInvalid, ScheduleNeverFires
 
 Reader: TypeAlias = Callable[[re.Match[str]], Iterable[p.Part]]
 
@@ -232,7 +233,8 @@ def moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(compact.replace(" ", "").upper())
     except ValueError as error:
-        raise ScheduleInvalid(f'"{text}" is no time: {error}', hint='such as "2026-12-05T08:00"') from error
+        kind = ScheduleNeverFires if "day" in str(error) else ScheduleInvalid
+        raise kind(f'"{text.upper()}" is no time: {error}', hint='such as "2026-12-05T08:00"') from error
 
 
 def _day_list(text: str) -> tuple[tuple[int, ...], bool]:
@@ -262,6 +264,12 @@ def _weekdays(found: re.Match[str]) -> list[p.Part]:
     days, again = _day_list(found["days"])
     recurring = again or found["every"] is not None
     return [p.Weekdays(days=days, recurring=recurring, workdays=re.search(_WORKDAY, found["days"]) is not None)]
+
+
+def _weekdays_with_part(found: re.Match[str]) -> list[p.Part]:
+    days, again = _day_list(found["days"])
+    recurring = again or found["every"] is not None or found["plural"] is not None
+    return [p.Weekdays(days=days, recurring=recurring), p.PartOfDay(daypart=_DAYPARTS[found["part"]])]
 
 
 def _other_weekday(found: re.Match[str]) -> list[p.Part]:
@@ -435,8 +443,8 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     ),
     (rf"(?:between|from)\s+(?P<first>{_BARE_TIME})(?:\s*\band\b\s*|{_TO})(?P<last>{_BARE_TIME})", _between),
     (rf"(?P<first>{_FULL_TIME}){_TO}(?P<last>{_FULL_TIME})", _between),
-    (rf"{_EVERY}\s+(?P<length>{_LENGTH})", _every_length),
-    (rf"{_EVERY}\s+(?:(?P<nth>other|{_ORD})\s+)?(?P<unit>{_UNIT})", _every_unit),
+    (rf"(?:once\s+)?{_EVERY}\s+(?P<length>{_LENGTH})", _every_length),
+    (rf"(?:once\s+)?{_EVERY}\s+(?:(?P<nth>other|{_ORD})\s+)?(?P<unit>{_UNIT})", _every_unit),
     (r"everyday\b", lambda _: [p.Every(unit=Unit.DAY)]),
     (r"fortnightly\b|every fortnight\b", lambda _: [p.Every(unit=Unit.WEEK, count=2)]),
     (rf"once\s+(?:a|an|every|per)\s+(?P<unit>{_UNIT})", lambda f: [every(unit(f["unit"]), 1)]),
@@ -452,11 +460,8 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     ),
     (r"in the (?P<part>morning|afternoon|evening)\b", lambda f: [p.PartOfDay(daypart=_DAYPARTS[f["part"]])]),
     (
-        rf"(?:on\s+)?(?:{_EVERY}\s+)?(?P<weekday>{_DAY})\s+(?P<part>{_any(_DAYPARTS)})s?\b",
-        lambda f: [
-            p.Weekdays(days=(weekday(f["weekday"]),), recurring="every" in f[0] or "each" in f[0]),
-            p.PartOfDay(daypart=_DAYPARTS[f["part"]]),
-        ],
+        rf"{_ON_EVERY}(?P<days>{_DAYS})\s+(?P<part>{_any(_DAYPARTS)})(?P<plural>s)?\b",
+        _weekdays_with_part,
     ),
     (r"tonight\b", lambda _: [p.RelativeDay(days=0), p.PartOfDay(daypart=Daypart.NIGHT)]),
     (r"today\b", lambda _: [p.RelativeDay(days=0)]),
@@ -470,7 +475,7 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     (rf"(?P<length>{_LENGTH})\s+(?:from now|later)\b", _in),
     (rf"(?P<length>{_LENGTH})", _duration),
     (rf"{_ON_EVERY}(?P<days>{_DAYS}(?:{_AND}(?:(?:on|every|each)\s+)?{_DAYS})*)", _weekdays),
-    (rf"every other\s+(?P<days>{_DAYS}(?:{_AND}{_DAYS})*)", _other_weekday),
+    (rf"(?:on\s+)?(?:every other|alternate)\s+(?P<days>{_DAYS}(?:{_AND}{_DAYS})*)", _other_weekday),
     (rf"(?:on\s+)?(?P<which>next|this|coming|this coming)\s+(?P<day>{_DAY})", _next),
     (
         rf"{_ON_EVERY}(?P<list>{_ORD_LIST}\s+{_DAY}(?:{_AND}(?:the\s+)?{_ORD_LIST}\s+{_DAY})*)(?P<of>{_OF_MONTH})?",
@@ -515,19 +520,25 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
         r"(?:at\s+)?(?P<minute>\d{1,2}|half|quarter)(?: minutes?)? (?:past|after) (?P<which>the|every|each) hour\b",
         _past_hour,
     ),
+    (r"on the half hour\b", lambda _: [p.AtMinutes(minutes=(30,))]),
     (r"on the hour\b", lambda _: [p.AtMinutes(minutes=(0,))]),
     (rf"on cron days {CRON_DAYS}", named_days),
     (r"(?:on|by) the clock\b", lambda _: [p.OnTheClock()]),
 )
-_COMPILED = tuple((re.compile(pattern), read) for pattern, read in _PATTERNS)
 _GLUE = re.compile(r"[\s,]+")
 _WORD = re.compile(r"[^\s,]+")
 _HALF_KNOWN = re.compile(r"(?:every|each|on|at|in|of|the|from|between|and|next|this)\b")
 
 
+@cache
+def _compiled() -> tuple[tuple[re.Pattern[str], Reader], ...]:
+    """At the first phrase: compiling takes some 70 ms, and most commands read none."""
+    return tuple((re.compile(pattern), read) for pattern, read in _PATTERNS)
+
+
 def scan(text: str) -> p.Scan:
     """Take a lower-case phrase apart, left to right."""
-    return run(text, _COMPILED, glue=_GLUE, word=_WORD, half_known=_HALF_KNOWN)
+    return run(text, _compiled(), glue=_GLUE, word=_WORD, half_known=_HALF_KNOWN)
 
 
 def run(

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
+from functools import cache
 
 from hermes_cron.domain import parts as p
 from hermes_cron.domain import phrase_en as en
@@ -357,6 +358,7 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     (rf"(?:在|从)?(?P<first>{_TIME}){_TO}(?P<last>{_TIME})(?:之间|期间|内)?", _between),
     (rf"每隔?一?(?P<length>{_LENGTHS}|个?(?:秒钟?|分钟|刻钟|小时|钟头))", _every_length),
     (rf"每隔?(?P<length>{_LENGTHS})", _every_length),
+    (rf"(?P<length>{_LENGTHS})(?:执行|运行)?一次", _every_length),
     (rf"(?:每|(?=隔))(?P<skip>隔)?(?P<n>{_WHOLE})?(?P<unit>个?天|日|个?{_WEEK}|个月|月|个?季度|季|年)", _every),
     (r"天天", lambda _: [p.Every(unit=Unit.DAY)]),
     (
@@ -446,14 +448,18 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     ),
     (rf"(?P<months>{_WHOLE}月)的?(?=每|周|星期|工作日)", lambda f: [p.Months(months=(whole(f["months"][:-1]),))]),
 )
-_COMPILED = tuple((re.compile(pattern), read) for pattern, read in _PATTERNS)
-_GLUE = re.compile(r"[\s,的]+|一次|各(?=\d|[零一二两三四五六七八九十])")
+_GLUE = re.compile(r"[\s,的]+|(?:执行|运行)?一次|执行|运行|各(?=\d|[零一二两三四五六七八九十])")
 _WORD = re.compile(r"[a-z0-9]+|.")
 _HALF_KNOWN = re.compile(r"每个?|隔|在|从|到|第")
+
+
+@cache
+def _compiled() -> tuple[tuple[re.Pattern[str], Reader], ...]:
+    return tuple((re.compile(pattern), read) for pattern, read in _PATTERNS)
 
 
 def scan(text: str) -> p.Scan:
     """Take a phrase apart, left to right."""
     joined = re.sub(r"\s*([\u3400-\u9fff、])\s*", r"\1", text)
-    found = en.run(joined, _COMPILED, glue=_GLUE, word=_WORD, half_known=_HALF_KNOWN)
+    found = en.run(joined, _compiled(), glue=_GLUE, word=_WORD, half_known=_HALF_KNOWN)
     return replace(found, left_over=re.sub(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", "", found.left_over))

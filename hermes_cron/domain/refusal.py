@@ -6,6 +6,7 @@ list of [label, phrase], for what can mean two things.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, TypeAlias
@@ -36,16 +37,30 @@ class Setting:
         return self.now.astimezone(self.zone).date()
 
 
+_KEYS = (
+    (
+        r"[a-z]+/[a-z_]+|\b(?:utc|gmt|[ecmp][sd]t|cet|cest|bst|jst|ist)\b|时间|时区",
+        "the zone is an option of its own: --tz Asia/Tokyo",
+    ),
+    (r"\b(?:until|till|ending|for)\b|直到|截至|为止", "an end is a key of the job file: until: 2027-01-01"),
+    (
+        r"\b(?:except|holidays?)\b|节假日|除了",
+        "days off are a key of the job file: calendar: {country: CN, except: [2026-12-25]}",
+    ),
+)
+
+
 def not_understood(
     setting: Setting, why: str | None = None, *, understood: str = "", left_over: str = ""
 ) -> ScheduleInvalid:
     """Words left over, or parts that do not go together (``why``)."""
     examples = list(_EXAMPLES[setting.lang])
+    key = next((hint for pattern, hint in _KEYS if re.search(pattern, left_over)), None)
     reason = f" ({why})" if why else ""
     colon, end = ("：", "...") if setting.lang == "zh" else (":", " ...")
     return ScheduleInvalid(
         f'schedule not understood: "{setting.text}"{reason}',
-        hint="examples: " + "   ".join(f'"{example}{colon}{end}"' for example in examples),
+        hint=key or "examples: " + "   ".join(f'"{example}{colon}{end}"' for example in examples),
         details={
             "understood": understood or setting.text,
             "left_over": left_over,
@@ -99,7 +114,7 @@ def needs_a_time(
 ) -> HermesCronError:
     """A day without a clock time, with two suggestions; "every day" can also mean a length."""
     if daypart is not None:
-        return _needs_an_hour(setting, daypart)
+        return needs_an_hour(setting, daypart)
     if every is not None and every.unit is Unit.DAY:
         return _every_day(setting, every)
     if setting.lang == "zh":
@@ -124,7 +139,8 @@ _HOURS = {
 }
 
 
-def _needs_an_hour(setting: Setting, daypart: Daypart) -> ScheduleInvalid:
+def needs_an_hour(setting: Setting, daypart: Daypart) -> ScheduleInvalid:
+    """A part of a day without a time."""
     hour = _HOURS[daypart]
     example = f"{setting.text}{hour}点" if setting.lang == "zh" else f"{setting.text} at {hour}"
     return ScheduleInvalid(

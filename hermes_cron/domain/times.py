@@ -52,6 +52,8 @@ def _minute(word: ClockWord, daypart: Daypart | None, *, once: bool) -> int:
 
 
 def _hour(word: ClockWord, daypart: Daypart | None, *, once: bool) -> int:
+    if once and word.text in {"midnight", "12 midnight", "午夜"}:
+        raise _two_sided(word, Daypart.NIGHT)
     if word.meridiem is not None:
         return _twelve_hour(word, daypart)
     if word.hour == 24:
