@@ -86,6 +86,7 @@ def _shown(words: list[str]) -> str:
 def _run(words: list[str], *, home: Path, language: str) -> int:
     """One command in a process of its own, with a model key neither given nor looked for."""
     spoken = {"LANG": "zh_CN.UTF-8" if language == "zh" else "C.UTF-8", "PYTHONIOENCODING": "utf-8"}
+    spoken["PYTHONUNBUFFERED"] = "1"  # the report and the notes around it in their order, also on a pipe
     inherited = {name: value for name, value in command_environment().items() if name not in ("LC_ALL", "LC_CTYPE")}
     done = subprocess.run(
         [sys.executable, "-m", "hermes_cron", *words],

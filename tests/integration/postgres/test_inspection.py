@@ -133,3 +133,48 @@ def test_a_server_that_does_not_answer_fails_the_run_and_says_so() -> None:
     with pytest.raises(DatabaseError, match=r"127\.0\.0\.1") as caught:
         inspect(config, password="x")
     assert caught.value.hint == "hermes-cron db test prod"
+
+
+SOUND = """
+create schema "My App";
+create table "My App"."Users" (id bigint primary key, "eMail" text);
+create table "My App"."Or der" (id bigint primary key, "user Id" bigint references "My App"."Users", a int, b int);
+create index "or der a" on "My App"."Or der" (a);
+create index "or der a2" on "My App"."Or der" (a) where b > 1;
+create index on "My App"."Or der" (a desc);
+create index on "My App"."Or der" (a, b);
+create index on "My App"."Or der" (lower(a::text));
+create table parted (id int, k int references "My App"."Or der2", primary key (id)) partition by range (id);
+create table parted_1 partition of parted for values from (1) to (10);
+create index parted_k on parted (k);
+create table pair_target (a int, b int, primary key (a, b));
+create table pair (id int primary key, x int, y int, foreign key (x, y) references pair_target (a, b));
+create index pair_yx on pair (y, x, id);
+create sequence small_cycle as smallint cycle;
+select setval('small_cycle', 32000);
+create sequence big; select setval('big', 2147483000);
+create table keyed (id smallserial primary key);
+"""
+
+
+def test_names_in_quotes_partitions_and_sequences_of_other_types(server: PostgresServer) -> None:
+    import psycopg
+
+    dsn = fresh_database(server, "odd")
+    script = SOUND.replace('"My App"."Or der2"', '"My App"."Or der"')
+    with psycopg.connect(dsn, autocommit=True) as owner:
+        owner.execute(script.encode())
+        owner.execute("select setval('keyed_id_seq', 30000)")
+    config = DatabaseConfig(name="prod", engine="postgresql", url=server.url("odd", user=READER))
+    found = inspect(config, password=READER_PASSWORD)
+
+    assert found.found() == {
+        'fk_without_index/"My App"."Or der", Or der_user Id_fkey',
+        "sequence_end/public.keyed_id_seq",
+    }
+    assert "public.keyed_id_seq at 30,000 of 32,767 (92 %)" in found.text
+    with psycopg.connect(dsn, autocommit=True) as owner:
+        for line in found.text.split("\n"):
+            if line.startswith("   Do: create index"):
+                owner.execute(line.removeprefix("   Do: ").encode())
+    assert inspect(config, password=READER_PASSWORD).found() == {"sequence_end/public.keyed_id_seq"}
