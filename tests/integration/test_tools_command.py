@@ -64,6 +64,6 @@ def test_built_in_tools_are_listed_without_a_home(run_cli: RunCli, tmp_path: Pat
 def test_readme_counts_the_tools_that_exist(run_cli: RunCli) -> None:
     """The README's mark ``<!-- tools: N -->`` and the sentence beside it say what the command lists."""
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    marked = re.search(r"<!-- tools: (\d+) -->", text)
-    assert marked, "README.md needs the mark <!-- tools: N -->"
-    assert int(marked[1]) == len(json.loads(run_cli("tools", "list", "--json").out)["tools"])
+    marked = re.search(r"<!-- tools: (\d+) -->(\d+) tools", text)
+    assert marked, "README.md needs the mark <!-- tools: N -->N tools"
+    assert int(marked[1]) == int(marked[2]) == len(json.loads(run_cli("tools", "list", "--json").out)["tools"])
