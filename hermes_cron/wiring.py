@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.job import Keep, Limits
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
     from hermes_cron.domain.transcript import Header
-    from hermes_cron.experience.skills import SkillLibrary
+    from hermes_cron.experience.skills import Readings, Root, SkillLibrary
     from hermes_cron.jobs.files import JobFiles
     from hermes_cron.jobs.load import Known
     from hermes_cron.jobs.watch import Watcher
@@ -92,17 +93,25 @@ class App:
         return self.read_skills()
 
     def read_skills(self) -> SkillLibrary:
-        """The same, read from the disk anew: a service sees what changed since its last run."""
-        from hermes_cron.experience.skills import Root, SkillLibrary
+        """The same as they are now: a service sees what changed since its last run, and parses only that."""
+        from hermes_cron.experience.skills import SkillLibrary
+
+        return SkillLibrary(self._skill_roots, self._skill_readings)
+
+    @cached_property
+    def _skill_roots(self) -> tuple[Root, ...]:
+        from hermes_cron.experience.skills import Root
         from hermes_cron.shipped import folder
 
         shipped = folder("skills")
-        roots = [Root(path=self.home.skills)]
-        if shipped is not None:
-            from pathlib import Path
+        bundled = () if shipped is None else (Root(path=Path(str(shipped)), bundled=True),)
+        return (Root(path=self.home.skills), *bundled)
 
-            roots.append(Root(path=Path(str(shipped)), bundled=True))
-        return SkillLibrary(roots)
+    @cached_property
+    def _skill_readings(self) -> Readings:
+        from hermes_cron.experience.skills import Readings
+
+        return Readings()
 
     @cached_property
     def tools(self) -> Registry:

@@ -70,18 +70,44 @@ class Skill:
         return self.folder / SKILL_FILE
 
 
-class SkillLibrary:
-    """All skills of the roots, first root first. Reads the disk once; make a new one to look again."""
+class Readings:
+    """What SKILL.md files said when they were last read: a service reads a file again only after it changed.
 
-    def __init__(self, roots: Sequence[Root]) -> None:
+    Thread-safe: entries are replaced whole, and two readers of one file find the same.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[Path, tuple[tuple[int, ...], Skill]] = {}
+
+    def read(self, folder: Path, root: Root) -> Skill:
+        """As ``read``. Compares time, size and inode, so an edit that keeps the size is seen too."""
+        try:
+            stat = (folder / SKILL_FILE).stat()
+        except OSError:
+            return read(folder, root)
+        mark = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
+        kept = self._kept.get(folder)
+        if kept is None or kept[0] != mark:
+            kept = self._kept[folder] = (mark, read(folder, root))
+        return kept[1]
+
+
+class SkillLibrary:
+    """All skills of the roots, first root first. Reads the disk once; make a new one to look again.
+
+    ``readings`` lets one library after the other parse only what changed.
+    """
+
+    def __init__(self, roots: Sequence[Root], readings: Readings | None = None) -> None:
         self._roots = tuple(roots)
+        self._readings = readings or Readings()
 
     @cached_property
     def _found(self) -> tuple[Skill, ...]:
         by_name: dict[str, Skill] = {}
         found: list[Skill] = []
         for root in self._roots:
-            here = list(_scan(root))
+            here = list(_scan(root, self._readings))
             for skill in here:
                 earlier = by_name.get(skill.name)
                 if earlier is None or skill.fault is not None:
@@ -193,7 +219,7 @@ def _shown(path: Path, root: Root) -> str:
     return f"{root.path.name}/{path.relative_to(root.path).as_posix()}"
 
 
-def _scan(root: Root) -> Iterator[Skill]:
+def _scan(root: Root, readings: Readings) -> Iterator[Skill]:
     """Depth first, by name. Links are followed inside the root only, every folder once."""
     if not root.path.is_dir():
         return
@@ -216,6 +242,6 @@ def _scan(root: Root) -> Iterator[Skill]:
             continue
         seen.add((stat.st_dev, stat.st_ino))
         if any(entry.name == SKILL_FILE for entry in entries):
-            yield read(folder, root)
+            yield readings.read(folder, root)
         elif len(folder.relative_to(root.path).parts) < _MAX_DEPTH:
             pending.extend(folder / e.name for e in entries if not e.name.startswith(".") and e.is_dir())
