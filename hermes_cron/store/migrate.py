@@ -8,6 +8,7 @@ copy of a live WAL database can lack tables).
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import sqlite3
@@ -51,10 +52,13 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def version(path: Path) -> int:
-    """``user_version`` of the file; 0 when there is none yet."""
+    """``user_version`` of the file; 0 when there is none yet.
+
+    Not opened read-only: a process that was killed in the middle leaves a journal, and to read past it is to recover.
+    """
     if not path.exists() or path.stat().st_size == 0:
         return 0
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as conn:
+    with contextlib.closing(sqlite3.connect(path, timeout=5)) as conn:
         return int(conn.execute("PRAGMA user_version").fetchone()[0])
 
 
