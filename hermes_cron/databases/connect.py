@@ -54,9 +54,12 @@ def require_reader(account: Account, *, allow: bool) -> None:
     if not account.powers or allow:
         return
     more = account.powers[1:]
+    # Before version 15 every role may create tables in schema public: a reader of one's own does not help against that.
+    by_default = all("may create tables in" in power for power in account.powers)
+    revoke = {"revoke": "REVOKE CREATE ON SCHEMA public FROM PUBLIC;"} if by_default else {}
     raise AccountTooPowerful(
         f"refused: account {account.name} {account.powers[0]}, it could write",
-        details={**({"also": "; ".join(more)} if more else {}), **_REMEDIES},
+        details={**({"also": "; ".join(more)} if more else {}), **revoke, **_REMEDIES},
     )
 
 

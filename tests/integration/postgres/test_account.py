@@ -76,3 +76,11 @@ def test_each_way_to_write_is_found(server: PostgresServer, owner: str, grant: s
             assert power in account(server, "suspect", PASSWORD).powers
         finally:
             connection.execute("drop owned by suspect, writer; drop role suspect; drop role writer")
+
+
+def test_what_every_role_could_before_version_15_has_its_own_remedy(server: PostgresServer, owner: str) -> None:
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("grant create on schema public to public")
+    with pytest.raises(AccountTooPowerful, match="may create tables in 1 schemas") as refused:
+        require_reader(account(server, READER, READER_PASSWORD), allow=False)
+    assert refused.value.details["revoke"] == "REVOKE CREATE ON SCHEMA public FROM PUBLIC;"

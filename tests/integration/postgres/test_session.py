@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from hermes_cron.databases.connect import Database, connect
+from hermes_cron.databases.functions import POSTGRES
 from hermes_cron.databases.guard import read_only
 from hermes_cron.databases.postgres import PostgresDatabase
 from hermes_cron.domain.database import DatabaseConfig
@@ -238,3 +239,22 @@ def test_what_is_said_when_it_does_not_answer(server: PostgresServer, url: str, 
         connect(config, password=READER_PASSWORD)
     assert refused.value.message.startswith(said.replace("{at}", at))
     assert READER_PASSWORD not in f"{refused.value} {refused.value.hint} {refused.value.__cause__}"
+
+
+def test_no_function_with_effects_is_reached_by_attribute_notation(database: Database, shop: str) -> None:
+    with psycopg.connect(shop) as owner:
+        rows = owner.execute(
+            "select distinct proname from pg_proc where provolatile = 'v' and prokind = 'f' and pronargs >= 1"
+            " and pronargs - pronargdefaults <= 1 and pronamespace = 'pg_catalog'::regnamespace"
+        ).fetchall()
+    names = sorted({row[0] for row in rows} - POSTGRES)
+    assert "nextval" in names
+    for name in names:
+        for sql in (f'select x."{name}" from unnest(array[1]) x', f"select (1).{name}", f"select {name}(1)"):
+            with pytest.raises(SqlNotReadOnly):
+                database.query(sql)
+
+
+@pytest.mark.parametrize("text", ["%s", "%", "%(x)s", "100 %% sure", "{}", "$1", ":a"])
+def test_marks_of_the_driver_are_plain_text(database: Database, text: str) -> None:
+    assert database.query(f"select '{text}'").rows == ((text,),)
