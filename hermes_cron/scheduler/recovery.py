@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from threading import Thread
 
 from hermes_cron.domain.occurrence import Reason
 from hermes_cron.scheduler import owners
@@ -22,14 +23,19 @@ EndGroup = Callable[[int, str, str], object]
 
 
 def recover(store: Store, folder: Path, *, me: str, now: datetime, end_group: EndGroup) -> list[LostRun]:
-    """Interrupt the runs of owners that died; those that were interrupted here."""
+    """Interrupt the runs of owners that died; those that were interrupted here.
+
+    Ending a group may take seconds (a script that clears up after SIGTERM), so all groups are ended at once.
+    """
     with store.read() as conn:
-        running = runs.owned(conn)
-    dead = {name for name in {run.owner for run in running} - {me} if not owners.lives(folder, name)}
+        running = runs.owned(conn, but=me)
+    dead = {name for name in {run.owner for run in running} if not owners.lives(folder, name)}
     lost = [run for run in running if run.owner in dead]
     if not lost:
         return []
-    for run in lost:
-        for pgid, started, boot in run.groups:
-            end_group(pgid, started, boot)
+    ends = [Thread(target=end_group, args=group, daemon=True) for run in lost for group in run.groups]
+    for end in ends:
+        end.start()
+    for end in ends:
+        end.join()
     return store.write(lambda conn: runs.interrupt(conn, lost, Reason.OWNER_DIED, now))

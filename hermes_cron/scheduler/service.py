@@ -85,10 +85,11 @@ class Plan:
 
 
 class Service:
-    """One scheduler. ``run`` serves until it is told to stop, ``once`` makes one pass."""
+    """One scheduler. ``run`` serves until it is told to stop, ``once`` makes one pass. ``passes`` counts rounds."""
 
     def __init__(self, plan: Plan) -> None:
         self.wakes = Wakes()
+        self.passes = 0
         self._plan = plan
         self._store = plan.store
         self._clock = plan.clock
@@ -170,6 +171,7 @@ class Service:
                 _LOG.exception("a pass failed")
             self._plan.emit(PassFailed(error=str(error)[:500], in_a_row=self._failed))
             self._timers.set_next(self._clock.now() + _RETRY)
+        self.passes += 1
 
     def _pass(self, wakes: set[Wake], *, confirm_gone: bool = True) -> None:
         if wakes & {Wake.RELOAD, Wake.FILES} or (Wake.RESCAN in wakes and self._files_touched()):
@@ -209,6 +211,7 @@ class Service:
             if not worth:
                 self._timers.set_next(due)
                 return
+            self._recover(now)  # a dead owner's run must not make an instant look overlapped
             taken, missed = self._store.write(partial(self._claim, free, now))
             self._started(taken, now)
             self._executor.start(taken)
@@ -320,12 +323,15 @@ class Service:
         if self._owner is not None:
             self._owner.beat()
         now = self._clock.now()
-        lost = recover(self._store, self._plan.owners, me=self._name, now=now, end_group=self._plan.end_group)
-        for run in lost:
-            self._plan.emit(RunInterrupted(run_id=run.id, job=run.job_name, reason=Reason.OWNER_DIED, owner=run.owner))
+        self._recover(now)
         for taken in self._executor.overlong():
             self._store.write(partial(runs.give_up, run_id=taken.id, fence=taken.fence, now=now))
             self._plan.emit(RunLost(run_id=taken.id, job=taken.job.name, lost_threads=self._executor.lost_threads))
+
+    def _recover(self, now: datetime) -> None:
+        lost = recover(self._store, self._plan.owners, me=self._name, now=now, end_group=self._plan.end_group)
+        for run in lost:
+            self._plan.emit(RunInterrupted(run_id=run.id, job=run.job_name, reason=Reason.OWNER_DIED, owner=run.owner))
 
     def _housekeep(self) -> None:
         now = self._clock.now()

@@ -197,11 +197,13 @@ class LostRun:
     groups: tuple[tuple[int, str, str], ...] = ()
 
 
-def owned(conn: Connection, owners: Collection[str] | None = None) -> list[LostRun]:
-    """Running runs of these owners; None: of every owner."""
+def owned(conn: Connection, owners: Collection[str] | None = None, *, but: str | None = None) -> list[LostRun]:
+    """Running runs of these owners (None: of every owner), without those of ``but``."""
     query = select(_runs.c.id, _runs.c.job_name, _runs.c.owner, _runs.c.fence).where(_runs.c.state == RunState.RUNNING)
     if owners is not None:
         query = query.where(_runs.c.owner.in_(owners))
+    if but is not None:
+        query = query.where(_runs.c.owner != but)
     found = conn.execute(query).all()
     groups: dict[str, list[tuple[int, str, str]]] = {}
     if found:
