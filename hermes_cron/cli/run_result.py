@@ -68,7 +68,7 @@ def as_json(row: Mapping[str, Any], text: str | None) -> dict[str, object]:
         "tokens": {"input": row["tokens_input"], "output": row["tokens_output"], "cached": row["tokens_cached"]},
         "cost_usd": row["cost_usd"],
         "output_path": row["output_path"],
-        "text": text,
+        "text": None if text is None else text.rstrip("\n"),
     }
 
 

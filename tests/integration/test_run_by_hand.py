@@ -77,7 +77,7 @@ def test_the_json_object_has_the_promised_members(home: Home, run_cli: RunCli) -
         "tokens", "cost_usd", "output_path", "text",
     }  # fmt: skip
     assert promised <= set(told)
-    assert (told["text"], told["verified"], told["deliveries"]) == ("hi\n", None, [])
+    assert (told["text"], told["verified"], told["deliveries"]) == ("hi", None, [])
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_with_a_living_scheduler_the_report_comes_back_and_ctrl_c_cancels(home: 
     write_job(home, "slow", "script: sleep 60\ntimeout: 90s")
     with serving(home):
         ran = run_cli("run", "quick", "--json")
-        assert (ran.rc, json.loads(ran.out)["text"]) == (0, "done\n")
+        assert (ran.rc, json.loads(ran.out)["text"]) == (0, "done")
         caller = start(home, "run", "slow")
         until(lambda: any(row["state"] == "running" for row in runs(run_cli)))
         caller.send_signal(signal.SIGINT)
