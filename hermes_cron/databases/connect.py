@@ -69,7 +69,7 @@ _REMEDIES: Final = {
         "CREATE ROLE watcher LOGIN PASSWORD '...';  GRANT pg_monitor, pg_read_all_data TO watcher;\n"
         "SQL"
     ),
-    "or_insist": "--allow-writable-account (three fences still hold; the audit records it)",
+    "or_insist": "--allow-writable-account (two fences still hold; `db list` says so)",
 }
 
 

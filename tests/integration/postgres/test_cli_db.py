@@ -81,7 +81,7 @@ def test_a_superuser_is_refused_until_it_is_insisted_on(shop: PostgresServer, ho
         "  make a reader  psql ... <<'SQL'\n"
         "                 CREATE ROLE watcher LOGIN PASSWORD '...';  GRANT pg_monitor, pg_read_all_data TO watcher;\n"
         "                 SQL\n"
-        "  or insist      --allow-writable-account (three fences still hold; the audit records it)\n"
+        "  or insist      --allow-writable-account (two fences still hold; `db list` says so)\n"
     )
     assert "databases" not in home.config.read_text(encoding="utf-8")
     insisted = run_cli(*command, "--allow-writable-account", env={"PGPW": SUPERUSER_PASSWORD})
