@@ -1,0 +1,46 @@
+"""From which instant or day does a schedule count?"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+
+from hermes_cron.domain import parts as p
+from hermes_cron.domain.bag import Bag
+from hermes_cron.domain.days import Days
+from hermes_cron.domain.refusal import Setting
+from hermes_cron.domain.times import minutes_of
+from hermes_cron.domain.timetable import beginning, from_day
+from hermes_cron.domain.wallclock import fixed_instant
+from hermes_cron.errors import ScheduleInvalid
+
+
+def instant_of(since: p.From, setting: Setting) -> datetime:
+    if since.moment is not None:
+        moment = since.moment
+        return fixed_instant(moment, setting.zone) if moment.tzinfo is None else moment.astimezone(UTC)
+    if since.time is None:
+        raise ScheduleInvalid(
+            f'"{setting.text}" begins on a day and at no time', hint='such as "every 2 hours from 2026-12-04T08:00"'
+        )
+    minute = minutes_of((since.time,), None, once=True)[0]
+    return fixed_instant(datetime.combine(day_of(since, setting), time(minute // 60, minute % 60)), setting.zone)
+
+
+def day_of(since: p.From, setting: Setting) -> date:
+    if since.day is not None:
+        return since.day
+    return setting.today() + timedelta(days=since.relative_day or 0)
+
+
+def counted(days: Days, count: int, bag: Bag, setting: Setting, *, minutes: tuple[int, ...] = (0,)) -> Days:
+    """Count from the day named, or, for every second and third, from the first instant after the anchor."""
+    since = bag.take(p.From)
+    if since is not None:
+        if since.time is not None or since.moment is not None:
+            raise ScheduleInvalid(
+                f'"{setting.text}" has two times', hint='begin with a day: "every day at 9am from 2026-12-04"'
+            )
+        return from_day(days, count, day_of(since, setting))
+    if count == 1:
+        return days
+    return from_day(days, count, beginning(days, minutes, since=setting.anchor, zone=setting.zone))
