@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from hermes_cron.databases import statements
 from hermes_cron.databases.functions import (
     ALLOWED,
     ATTRIBUTE_CALLS,
@@ -21,7 +22,7 @@ from hermes_cron.databases.functions import (
     names,
 )
 from hermes_cron.databases.lexical import stray, without_quotes
-from hermes_cron.errors import SqlNotReadOnly
+from hermes_cron.databases.refusal import HINT, refusal
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS: Final = 100_000
 
-_HINT: Final = "only reading is allowed here: one SELECT, VALUES, TABLE, EXPLAIN or SHOW; see docs/formats/databases.md"
 _FIRST_WORDS: Final = frozenset({"select", "with", "values", "table"})
 
 # Nodes of a tree that only reads. Func nodes are judged by name (functions.py), except those listed here, which are
@@ -85,10 +85,6 @@ def read_only(sql: str, *, dialect: DialectName) -> str:
     return special if special is not None else _select(sql, dialect)
 
 
-def refusal(reason: str, *, hint: str = _HINT) -> SqlNotReadOnly:
-    return SqlNotReadOnly(f"refused before it was sent: {reason}", hint=hint)
-
-
 def _check_characters(sql: str, dialect: DialectName) -> None:
     if not sql.strip():
         raise refusal("the statement is empty")
@@ -113,8 +109,6 @@ def _special(sql: str, dialect: DialectName) -> str | None:
     word = _first_word(text)
     if word in _FIRST_WORDS or text.startswith("("):
         return None
-    from hermes_cron.databases import statements
-
     reader = statements.READERS.get((dialect, word))
     if reader is None:
         said = word.upper() or repr(text[:20])
@@ -193,7 +187,7 @@ def _parse_one(sql: str, language: type[Dialect]) -> exp.Expr:
         trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     except (SqlglotError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         # the last five are the parser's own stumbles over text that is no SQL: such text is not sent either
-        raise refusal(f"it does not parse: {_first_line(error)}", hint=f"check the spelling; {_HINT}") from error
+        raise refusal(f"it does not parse: {_first_line(error)}", hint=f"check the spelling; {HINT}") from error
     except RecursionError as error:
         raise refusal("it is nested too deeply to be checked") from error
     if len(trees) != 1:

@@ -15,7 +15,7 @@ import psycopg
 
 from hermes_cron.databases.dialects import DIALECTS
 from hermes_cron.databases.functions import POSTGRES
-from hermes_cron.databases.guard import refusal
+from hermes_cron.databases.refusal import refusal
 
 _QUERY: Final = """
 with own as (

@@ -18,7 +18,8 @@ from typing import Final
 from urllib.parse import quote
 
 from hermes_cron.databases.functions import SQLITE, SQLITE_PRAGMAS, SQLITE_PRAGMAS_WITH_ARGUMENT
-from hermes_cron.databases.guard import read_only, refusal
+from hermes_cron.databases.guard import read_only
+from hermes_cron.databases.refusal import refusal
 from hermes_cron.databases.rows import Row, collect
 from hermes_cron.databases.sqlite_schema import read_schema
 from hermes_cron.databases.url import sqlite_path

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from hermes_cron.databases.functions import SQLITE_PRAGMAS, SQLITE_PRAGMAS_WITH_ARGUMENT, names
-from hermes_cron.databases.guard import refusal
+from hermes_cron.databases.refusal import refusal
 
 # (text without leading comments and without the last semicolon, the check of an inner statement) -> text to send
 Reader: TypeAlias = Callable[[str, Callable[[str], str]], str]
