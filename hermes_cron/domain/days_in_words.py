@@ -56,7 +56,7 @@ def hour_list(field: str) -> tuple[int | None, int | None, int]:
 
 def ordinal(number: int) -> str:
     if number < 0:
-        return {-1: "last", -2: "second to last", -3: "third to last"}.get(number, f"{number}")
+        return {-1: "last", -2: "second to last", -3: "third to last"}.get(number) or f"{ordinal(-number)} to last"
     suffix = "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{suffix}"
 

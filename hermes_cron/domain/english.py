@@ -127,7 +127,7 @@ UNIT = rf"{one_of(_UNITS)}(?![a-z])"
 
 LENGTH = rf"{NUM}\s*-?\s*{UNIT}(?:\s*(?:,|and)?\s*{NUM}\s*{UNIT})*"
 
-ORD = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{one_of(_ORDINALS)})\b"
+ORD = rf"(?:\d{{1,2}}(?:st|nd|rd|th)(?:[ -]to[ -]last)?|{one_of(_ORDINALS)})\b"
 
 MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -184,7 +184,9 @@ def number(text: str) -> Fraction:
 
 def ordinal(text: str) -> int:
     found = re.match(r"\d+", text)
-    return int(found[0]) if found else _ORDINALS[text]
+    if found is None:
+        return _ORDINALS[text]
+    return -int(found[0]) if text.endswith("last") else int(found[0])
 
 
 def weekday(text: str) -> int:

@@ -96,6 +96,11 @@ def _gap(skip: str | None, n: str, unit: Unit) -> int:
 
 
 def _every_of(found: re.Match[str]) -> p.Every:
+    if found["n"] and found["unit"] == "月":
+        raise ScheduleInvalid(
+            f'"{found[0]}" can mean every {found["n"]} months or one month of the year',
+            hint=f"写 每{found['n']}个月，或 每年{found['n']}月",
+        )
     unit = UNITS[found["unit"].removeprefix("个")]
     return p.Every(unit=unit, count=_gap(found["skip"], found["n"] or "一", unit))
 

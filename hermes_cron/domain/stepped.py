@@ -40,9 +40,10 @@ def repeated(length: timedelta, bag: Bag, setting: Setting) -> Trigger:
 
 
 def _whole_minutes(length: timedelta) -> int:
-    if length % timedelta(minutes=1):
+    if length <= timedelta() or length % timedelta(minutes=1):
         raise ScheduleInvalid(
-            "steps within a day are whole minutes", hint='seconds are for intervals alone: "every 90 seconds"'
+            "steps within a day are whole minutes, at least one",
+            hint='seconds are for intervals alone: "every 90 seconds"',
         )
     return length // timedelta(minutes=1)
 

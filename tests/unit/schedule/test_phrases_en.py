@@ -332,6 +332,7 @@ UNDERSTOOD = [
     ("every friday evening at 8", "0 20 * * 5"),
 ]
 REFUSED = [
+    ("every 0 minutes between 9am and 5pm", "ScheduleInvalid"),
     ("every blursday 9am", "ScheduleInvalid"),
     ("30m", "ScheduleAmbiguous"),
     ("tonight", "ScheduleInvalid"),

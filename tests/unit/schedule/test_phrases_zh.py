@@ -327,6 +327,7 @@ UNDERSTOOD = [
     ("每天9点执行", "0 9 * * *"),
 ]
 REFUSED = [
+    ("工作日9点到18点每0分钟", "ScheduleInvalid"),
     ("每天晚上12点", "ScheduleAmbiguous"),
     ("每月1号", "ScheduleInvalid"),
     ("每天", "ScheduleAmbiguous"),
