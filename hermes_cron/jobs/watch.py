@@ -82,12 +82,14 @@ class Watcher:
         self._make_observer = observer
         self._observer: BaseObserver | None = None
         self._watched: dict[Path, tuple[int, int]] = {}
+        self._seen = (0, 0)
         self._touched = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Watcher:
         target = self._settle_bursts if self._begin() else self._poll
+        self._seen = (signature(self._folder), _touched_at(self._wake))  # before the caller goes on and changes them
         self._thread = threading.Thread(target=target, name="watch", daemon=True)
         self._thread.start()
         return self
@@ -151,7 +153,12 @@ class Watcher:
         paths = [Path(os.fsdecode(path)) for path in (event.src_path, event.dest_path) if path]
         if any(path.parent == self._wake.parent and path.name == self._wake.name for path in paths):
             self._on_store()
-        elif any(path.suffix == _SUFFIX and path.parent == self._folder for path in paths) or self._folder in paths:
+            return
+        for folder in (self._folder, self._wake.parent):
+            if folder in paths:  # itself deleted or moved; one made anew may get the same inode number
+                self._watched.pop(folder, None)
+                self._touched.set()
+        if any(path.suffix == _SUFFIX and path.parent == self._folder for path in paths):
             self._touched.set()
 
     def _settle_bursts(self) -> None:
@@ -165,6 +172,7 @@ class Watcher:
                 left = first + LONGEST_S - time.monotonic()
                 if left <= 0 or not self._touched.wait(min(QUIET_S, left)):
                     self._on_files()
+                    self._watch_again()
                     break
 
     def _watch_again(self) -> None:
@@ -193,14 +201,12 @@ class Watcher:
     # --- without events ---------------------------------------------------------------------------------------------
 
     def _poll(self) -> None:
-        files, store = signature(self._folder), _touched_at(self._wake)
         while not self._stopping.wait(POLL_S):
-            now_files, now_store = signature(self._folder), _touched_at(self._wake)
-            if now_store != store:
+            before, self._seen = self._seen, (signature(self._folder), _touched_at(self._wake))
+            if self._seen[1] != before[1]:
                 self._on_store()
-            if now_files != files:
+            if self._seen[0] != before[0]:
                 self._on_files()
-            files, store = now_files, now_store
 
 
 def _identity(folder: Path) -> tuple[int, int]:
