@@ -1,0 +1,158 @@
+"""The echo of `add`, byte for byte, in both languages, and what it says when it does not understand."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hermes_cron.home import Home
+from tests.golden.screens import Screens, made
+
+
+@pytest.fixture
+def screens(home: Home, run_cli: Callable[..., Any]) -> Screens:
+    return made(home, run_cli)
+
+
+ENGLISH = f"""\
+Added inspect-prod-db
+  when      every day at 09:00, Asia/Shanghai
+  next      Tue 2026-12-01 09:00, Wed 2026-12-02 09:00, Thu 2026-12-03 09:00
+  task      inspect prod db
+  database  prod (SQLite {sqlite3.sqlite_version}, account can only read)
+  runs by   playbook inspect-database; no model, no tokens
+  result    ~/home/outputs/inspect-prod-db/ only; it is sent to nobody
+  file      ~/home/jobs/inspect-prod-db.md
+
+No scheduler is running: nothing starts by itself yet.
+  try it now  hermes-cron run inspect-prod-db
+  for good    hermes-cron serve
+"""
+
+CHINESE = f"""\
+已添加 巡检-prod-数据库
+  时间    每个工作日 09:00（Asia/Shanghai；周一至周五，未计节假日）
+  接下来  2026-12-01 周二 09:00，2026-12-02 周三 09:00，2026-12-03 周四 09:00
+  任务    巡检 prod 数据库
+  数据库  prod（SQLite {sqlite3.sqlite_version}，只读账号）
+  执行    playbook inspect-database；不用模型，不花 token
+  结果    只存到 ~/home/outputs/巡检-prod-数据库/，不发送给任何人
+  文件    ~/home/jobs/巡检-prod-数据库.md
+
+调度器没有运行：任务还不会自己启动。
+  现在试一次  hermes-cron run 巡检-prod-数据库
+  长期运行    hermes-cron serve
+"""
+
+
+def test_english_in_english_out(screens: Screens, home: Home) -> None:
+    done = screens("add", "every day 9am: inspect prod db")
+    assert (done.out, done.err) == (ENGLISH, "")
+    assert (home.jobs / "inspect-prod-db.md").read_text() == (
+        "---\nschedule: every day 9am\ntimezone: Asia/Shanghai\ndatabases: [prod]\n---\ninspect prod db\n"
+    )
+
+
+def test_chinese_in_chinese_out(screens: Screens) -> None:
+    assert screens("add", "每个工作日早上9点：巡检 prod 数据库").out == CHINESE
+
+
+def test_with_a_model_two_lines_differ(screens: Screens, home: Home) -> None:
+    done = screens("add", "every day 9am: inspect prod db", HERMES_CRON_MODEL="gpt-5-mini")
+    changed = [line for line in done.out.splitlines() if line not in ENGLISH.splitlines()]
+    assert changed == [
+        "  runs by   gpt-5-mini with skill inspect-database; falls back to nothing",
+        "  cost      unknown until the first run",
+    ]
+    assert "model: gpt-5-mini\n" in (home.jobs / "inspect-prod-db.md").read_text(), "the home's model is copied"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        (
+            "every blursday 9am: x",
+            'error: schedule not understood: "every blursday 9am"\n'
+            "  understood  every ... 9am\n"
+            "  left over   blursday\n"
+            '  examples    "every friday 9am: ..."   "every weekday 09:00: ..."   "0 9 * * 5: ..."\n',
+        ),
+        (
+            "30m: check the build",
+            'error: "30m" can mean two things\n'
+            '  once    "in 30m: check the build"\n'
+            '  always  "every 30m: check the build"\n',
+        ),
+        (
+            "every day 9am: inspect prdo db",
+            'error: no database "prdo"\n  known    prod\n  add one  hermes-cron db add prdo\n',
+        ),
+        ("every day 9am:", 'error: nothing to do after "every day 9am:"\n  try  "every day 9am: what to do"\n'),
+    ],
+)
+def test_what_is_not_understood_is_refused_and_nothing_is_written(
+    screens: Screens, home: Home, sentence: str, said: str
+) -> None:
+    done = screens("add", sentence, rc=2)
+    assert (done.out, done.err) == ("", said)
+    assert list(home.jobs.iterdir()) == []
+
+
+def test_json(screens: Screens) -> None:
+    added = json.loads(screens("add", "in 2h: look", "--paused", "--json").out)
+    assert (added["name"], added["added"], added["schedule"]) == ("look", True, ["2026-12-01T10:00+08:00"])
+    assert added["next"] == ["2026-12-01T10:00:00+08:00"]
+    error = json.loads(screens("add", "30m: x", "--json", rc=2).err)["error"]
+    assert (error["code"], error["readings"]) == ("ScheduleAmbiguous", [["once", "in 30m"], ["always", "every 30m"]])
+
+
+def test_a_taken_name_gets_a_number_and_a_given_one_is_refused(screens: Screens, home: Home) -> None:
+    for _ in range(2):
+        screens("add", "every day 9am: look", "-q")
+    assert sorted(path.stem for path in home.jobs.iterdir()) == ["look", "look-2"]
+    assert "exists already" in screens("add", "every day 9am: look", "--name", "LOOK", rc=5).err
+    same = screens("add", "every day 8am: look", "--name", "look", "--if-not-exists")
+    assert same.out == "look exists already; nothing was changed\n"
+
+
+def test_a_dry_run_writes_nothing(screens: Screens, home: Home) -> None:
+    done = screens("add", "every day 9am: look", "--dry-run")
+    assert done.out.startswith("Would add look\n")
+    assert done.out.endswith("\nNothing was written.\n")
+    assert list(home.jobs.iterdir()) == []
+
+
+def test_options_become_keys(screens: Screens, home: Home) -> None:
+    screens(
+        "add", "every 5 minutes", "--script", "df -P", "--name", "disk", "--tag", "ops", "--catch-up", "none",
+        "--overlap", "queue", "--timeout", "20s", "--minutes", "5", "--env", "LANG=C", "--description", "free space",
+        "--tz", "UTC", "--max-runs", "9", "--jitter", "30s",
+    )  # fmt: skip
+    assert (home.jobs / "disk.md").read_text() == (
+        "---\ndescription: free space\nschedule: every 5 minutes\ntimezone: UTC\nmax_runs: 9\n"
+        'jitter: "30s"\ncatch_up: none\noverlap: queue\ntags: [ops]\nscript: df -P\ntimeout: "20s"\nenv: {LANG: C}\n'
+        "limits: {minutes: 5}\n---\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--overlap", "skp", "overlap: expected one of"),
+        ("--skill", "nope", 'skills: no skill "nope"'),
+        ("--tool", "nope", 'tools: no tool "nope"'),
+        ("--db", "nope", 'no database "nope"'),
+        ("--tz", "Shanghai", 'no time zone "Shanghai", did you mean "Asia/Shanghai"?'),
+        ("--env", "TOKEN=abc", "secrets do not belong in job files"),
+        ("--name", "my_job", 'for example "my-job"'),
+    ],
+)
+def test_a_wrong_option_is_refused_and_nothing_is_written(
+    screens: Screens, home: Home, option: str, value: str, said: str
+) -> None:
+    assert said in screens("add", "every day 9am: look", option, value, rc=2).err
+    assert list(home.jobs.iterdir()) == []
