@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from hermes_cron.errors import Conflict
+from hermes_cron.errors import Conflict, Usage
 from hermes_cron.jobs.frontmatter import (
     FENCE,
     Entry,
@@ -41,7 +41,7 @@ def render(values: Mapping[str, Plain], body: str) -> bytes:
     ordered = sorted((key for key in values if values[key] is not None), key=_rank)
     lines = [f"{key}: {_written(values[key])}" for key in ordered]
     tail = f"{body.strip()}\n" if body.strip() else ""
-    return "\n".join([FENCE, *lines, FENCE, tail]).encode("utf-8")
+    return _encoded("\n".join([FENCE, *lines, FENCE, tail]))
 
 
 def edit(data: bytes, changes: Mapping[str, Plain], *, path: str, body: str | None = None) -> bytes:
@@ -61,6 +61,7 @@ def edit(data: bytes, changes: Mapping[str, Plain], *, path: str, body: str | No
     present = {entry.key for entry in table.entries}
     for key in sorted((key for key in changes if key not in present and changes[key] is not None), key=_rank):
         text = _ended(text, parts.newline) + f"{key}: {_written(changes[key])}{parts.newline}"
+    _encoded(text + (body or ""))
     changed = Parts(
         head=parts.head,
         yaml=text,
@@ -70,6 +71,14 @@ def edit(data: bytes, changes: Mapping[str, Plain], *, path: str, body: str | No
     ).whole()
     _require_only(table, changed, changes, path)
     return changed
+
+
+def _encoded(text: str) -> bytes:
+    """Raises Usage for bytes of a command line that were not UTF-8: they reach us as lone surrogates."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Usage("the text is not UTF-8", hint="set the terminal's encoding to UTF-8") from None
 
 
 def span_text(span: timedelta) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_cron.errors import Conflict, JobFileError
+from hermes_cron.errors import Conflict, JobFileError, Usage
 from hermes_cron.jobs.frontmatter import Several, Single, read_table, split
 from hermes_cron.jobs.save import edit, render
 
@@ -87,6 +87,17 @@ def test_what_cannot_be_edited_key_by_key_is_refused() -> None:
 def test_a_broken_file_is_not_edited() -> None:
     with pytest.raises(JobFileError, match=r"jobs/x\.md:2 "):
         edit(b"---\nschedule: a: b\n---\nx\n", {"schedule": "y"}, path="jobs/x.md")
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    for write in (
+        lambda: render({"description": "a\udcff"}, "x"),
+        lambda: render({}, "a\udcff"),
+        lambda: edit(FILE, {"description": "a\udcff"}, path="x"),
+        lambda: edit(FILE, {}, path="x", body="a\udcff"),
+    ):
+        with pytest.raises(Usage, match="not UTF-8"):
+            write()
 
 
 def test_a_new_file_has_the_format_s_order_and_quotes_what_needs_quotes() -> None:
