@@ -93,6 +93,15 @@ def lives(folder: Path, name: str) -> bool:
     return False
 
 
+def others(folder: Path, me: str) -> bool:
+    """Whether another owner has a file here, dead or alive: a cheap first question."""
+    try:
+        with os.scandir(folder) as entries:
+            return any(entry.name.endswith(SUFFIX) and entry.name != me + SUFFIX for entry in entries)
+    except FileNotFoundError:
+        return False
+
+
 def living(folder: Path) -> list[Living]:
     """Owners that live, oldest first."""
     found = []

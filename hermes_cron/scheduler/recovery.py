@@ -38,4 +38,6 @@ def recover(store: Store, folder: Path, *, me: str, now: datetime, end_group: En
         end.start()
     for end in ends:
         end.join()
-    return store.write(lambda conn: runs.interrupt(conn, lost, Reason.OWNER_DIED, now))
+    ended = store.write(lambda conn: runs.interrupt(conn, lost, Reason.OWNER_DIED, now))
+    owners.forget_dead(folder)
+    return ended

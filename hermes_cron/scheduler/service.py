@@ -31,6 +31,7 @@ from hermes_cron.domain.event import (
     ServeStopped,
     ServeStopping,
 )
+from hermes_cron.domain.job import CatchUp, Overlap
 from hermes_cron.domain.occurrence import WINDOW, Reason, Span
 from hermes_cron.domain.run import Outcome, TakenRun
 from hermes_cron.errors import HermesCronError
@@ -95,13 +96,12 @@ class Service:
         self._clock = plan.clock
         self._timers = Timers(plan.clock, self.wakes)
         self._jump = JumpDetector(plan.clock)
-        self._executor = Executor(
-            plan.concurrency, execute=plan.execute, end=self._end, on_free=lambda: self.wakes.put(Wake.FREE)
-        )
+        self._executor = Executor(plan.concurrency, execute=plan.execute, end=self._end, on_free=self._freed)
         self._owner: owners.Owner | None = None
         self._vanished: frozenset[str] = frozenset()
         self._broken: frozenset[tuple[str, str]] = frozenset()
         self._claims = True
+        self._crowded = False  # the last look filled every slot, so more may wait
         self._signature: int | None = None
         self._looks_to_skip = 0
         self._failed = 0
@@ -140,8 +140,8 @@ class Service:
             self._begin(stack, "once")
             self._pass({Wake.RELOAD, Wake.SWEEP, Wake.HOUSEKEEPING}, confirm_gone=False)
             self._claims = False  # what becomes due while this pass works is the next pass's
-            while not self._stops and self._executor.running:
-                self._pass(self.wakes.wait(_WAIT_S))
+            while not self._stops and (self._executor.running or self._worth_writing(self._clock.now(), 1)):
+                self._pass(self.wakes.wait(_WAIT_S) if self._executor.running else set())
             return self._drain(0)
 
     # --- the loop ---------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class Service:
             self._cancels()
         if Wake.HOUSEKEEPING in wakes:
             self._housekeep()
-        self._dispatch()
+        self._dispatch(due=wakes == {Wake.DUE})
 
     def _mind_the_clock(self, *, stalled: bool) -> None:
         moved = self._jump.jumped() if self._clock.poll_s is None else None
@@ -203,30 +203,37 @@ class Service:
 
     # --- due runs ---------------------------------------------------------------------------------------------------
 
-    def _dispatch(self) -> None:
+    def _dispatch(self, *, due: bool = False) -> None:
+        """Claim and start until nothing more can be. ``due``: a timer says so, no need to look first."""
         while True:
             free = self._executor.free
             now = self._clock.now()
-            worth, due = self._look(now, free)
-            if not worth:
-                self._timers.set_next(due)
+            if not due and not self._worth_writing(now, free):
                 return
-            self._recover(now)  # a dead owner's run must not make an instant look overlapped
-            taken, missed = self._store.write(partial(self._claim, free, now))
+            if owners.others(self._plan.owners, self._name):
+                self._recover(now)  # a dead owner's run must not make an instant look overlapped
+            claimed, taken, following = self._store.write(partial(self._claim, free, now))
             self._started(taken, now)
             self._executor.start(taken)
-            self._tell_missed(missed)
+            self._tell_missed(claimed.missed)
+            self._timers.set_next(following)
+            self._crowded = len(taken) == free
+            due = claimed.more
+            if not due and not taken:
+                return
 
-    def _look(self, now: datetime, free: int) -> tuple[bool, datetime | None]:
-        """Whether there is anything to write, and what comes next: a read, so an idle look costs no commit."""
+    def _worth_writing(self, now: datetime, free: int) -> bool:
+        """A read tells, so that an idle look costs no commit."""
         with self._store.read() as conn:
             due = claims.next_wake(conn, now)
-            worth = (self._claims and due is not None and due <= now) or (free > 0 and takes.ready(conn, now))
-        return worth, due
+            self._timers.set_next(due)
+            return (self._claims and due is not None and due <= now) or (free > 0 and takes.ready(conn, now))
 
-    def _claim(self, free: int, now: datetime, conn: Connection) -> tuple[list[TakenRun], tuple[tuple[str, Span], ...]]:
+    def _claim(
+        self, free: int, now: datetime, conn: Connection
+    ) -> tuple[claims.Claimed, list[TakenRun], datetime | None]:
         claimed = claims.claim_due(conn, now, window=self._plan.window) if self._claims else claims.Claimed()
-        return takes.take(conn, self._name, free, now), claimed.missed
+        return claimed, takes.take(conn, self._name, free, now), claims.next_wake(conn, now)
 
     def _started(self, taken: Iterable[TakenRun], now: datetime) -> None:
         for run in taken:
@@ -250,6 +257,7 @@ class Service:
     def _end(self, run: TakenRun, outcome: Outcome, *, another: bool) -> TakenRun | None:
         """On the run's thread: its end, and the next run for the same thread, in one transaction."""
         now = self._clock.now()
+        another = another and (self._crowded or _may_have_followers(run))
 
         def work(conn: Connection) -> list[TakenRun]:
             runs.finish(conn, run.id, run.fence, outcome, now)
@@ -269,6 +277,11 @@ class Service:
         )
         self._started(taken, now)
         return taken[0] if taken else None
+
+    def _freed(self) -> None:
+        """A thread went. Nobody waits for its place unless the last look left something over."""
+        if self._crowded or self._stops or not self._claims:
+            self.wakes.put(Wake.FREE)
 
     def _cancels(self) -> None:
         if self._executor.running:
@@ -377,6 +390,11 @@ class Service:
 
         for run in self._store.write(work):
             self._plan.emit(RunInterrupted(run_id=run.id, job=run.job_name, reason=Reason.SHUTDOWN, owner=self._name))
+
+
+def _may_have_followers(run: TakenRun) -> bool:
+    """Whether runs of the same job may wait for this one's end."""
+    return run.job.overlap in {Overlap.QUEUE, Overlap.CANCEL_RUNNING} or run.job.catch_up is CatchUp.ALL
 
 
 def _pid(owner: str) -> int:

@@ -64,6 +64,8 @@ _SETTLED = (
     .where(_jobs.c.uid == bindparam("b_uid"))
     .values(settled_until=bindparam("b_settled"), next_due=bindparam("b_next"), fired=bindparam("b_fired"))
 )
+_NEW_RUN = insert(_runs)
+_NEW_OCCURRENCE = insert(_occurrences)
 _GROW = (
     update(_spans)
     .where(_spans.c.id == bindparam("b_id"))
@@ -275,9 +277,9 @@ class _Pass:
 
     def write(self, conn: Connection) -> None:
         if self.runs:
-            conn.execute(insert(_runs), [{**RUN_DEFAULTS, **row} for row in self.runs])
+            conn.execute(_NEW_RUN, [{**RUN_DEFAULTS, **row} for row in self.runs])
         if self.occurrences:
-            conn.execute(insert(_occurrences), self.occurrences)
+            conn.execute(_NEW_OCCURRENCE, self.occurrences)
         if self.cancel or self.drop:  # may name rows of this very pass, so only now
             self._give_way(conn)
         _write_spans(conn, self.spans, self.now)
@@ -311,15 +313,17 @@ RUN_DEFAULTS = {
 }  # fmt: skip
 
 
+_HOLDERS = select(_runs.c.slot, _runs.c.id).where(_runs.c.slot.in_(bindparam("uids", expanding=True)))
+_WAITERS = select(_runs.c.job_uid, _runs.c.id).where(
+    _runs.c.state == RunState.QUEUED, _runs.c.slot.is_(None), _runs.c.job_uid.in_(bindparam("uids", expanding=True))
+)
+
+
 def _occupied(conn: Connection, uids: Sequence[str]) -> dict[str, _Occupied]:
     found: dict[str, _Occupied] = {}
-    holders = select(_runs.c.slot, _runs.c.id).where(_runs.c.slot.in_(uids))
-    for slot, run_id in conn.execute(holders):
+    for slot, run_id in conn.execute(_HOLDERS, {"uids": uids}):
         found.setdefault(slot, _Occupied()).holder = run_id
-    waiting = select(_runs.c.job_uid, _runs.c.id).where(
-        _runs.c.state == RunState.QUEUED, _runs.c.slot.is_(None), _runs.c.job_uid.in_(uids)
-    )
-    for uid, run_id in conn.execute(waiting):
+    for uid, run_id in conn.execute(_WAITERS, {"uids": uids}):
         found.setdefault(uid, _Occupied()).waiting.append(run_id)
     return found
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
 
 from hermes_cron.domain.job import Job, Overlap, Scalar, dump_job
 from hermes_cron.domain.occurrence import Reason
@@ -27,6 +27,40 @@ _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
 _occurrences = OccurrenceRow.__table__  # type: ignore[attr-defined]
 _effects = EffectRow.__table__  # type: ignore[attr-defined]
 _usage = UsageRow.__table__  # type: ignore[attr-defined]
+
+
+# Statements of the hot path are made once: building one costs more than running it.
+_OF_RUN = select(_runs.c.id, _runs.c.fence, _runs.c.state, _runs.c.attempt, _runs.c.job_name, _runs.c.started_at).where(
+    _runs.c.id == bindparam("b_id")
+)
+_END = (
+    update(_runs)
+    .where(
+        _runs.c.id == bindparam("b_id"), _runs.c.fence == bindparam("b_fence"), _runs.c.state == RunState.RUNNING.value
+    )
+    .values(
+        {
+            name: bindparam(f"v_{name}")
+            for name in (
+                "slot", "ended_at", "state", "reason", "error", "model", "iterations", "tool_calls", "tool_errors",
+                "tokens_input", "tokens_output", "tokens_cached", "cost_usd", "output_path", "result", "silent",
+            )
+        }
+    )
+)  # fmt: skip
+_END_ATTEMPT = (
+    update(_attempts)
+    .where(_attempts.c.run_id == bindparam("b_run"), _attempts.c.number == bindparam("b_number"))
+    .values(ended_at=bindparam("v_ended_at"), state=bindparam("v_state"), reason=bindparam("v_reason"))
+)
+_USED = select(
+    func.coalesce(func.sum(_usage.c.input), 0),
+    func.coalesce(func.sum(_usage.c.output), 0),
+    func.coalesce(func.sum(_usage.c.cached), 0),
+    func.count(),
+    func.count(_usage.c.cost_usd),
+    func.sum(_usage.c.cost_usd),
+).where(_usage.c.run_id == bindparam("b_id"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +121,11 @@ def _place(conn: Connection, start: Start, run_id: str) -> tuple[str | None, str
 
 def finish(conn: Connection, run_id: str, fence: int, outcome: Outcome, now: datetime) -> None:
     """The end of a run, its attempt and its totals. Raises Fenced when the run is not this fence's any more."""
-    row = conn.execute(select(_runs).where(_runs.c.id == run_id)).mappings().first()
+    row = conn.execute(_OF_RUN, {"b_id": run_id}).mappings().first()
     if row is None or row["fence"] != fence or row["state"] != RunState.RUNNING:
         raise Fenced(f"run {run_id} is no longer owned under fence {fence}")
-    conn.execute(
-        update(_runs)
-        .where(_runs.c.id == run_id, _runs.c.fence == fence, _runs.c.state == RunState.RUNNING)
-        .values(slot=None, ended_at=now, **_outcome_values(conn, run_id, outcome))
-    )
+    values = {"slot": None, "ended_at": now, **_outcome_values(conn, run_id, outcome)}
+    conn.execute(_END, {"b_id": run_id, "b_fence": fence, **{f"v_{name}": value for name, value in values.items()}})
     _end_attempt(conn, row, outcome.state, outcome.reason, now)
     if outcome.state is RunState.SKIPPED:
         conn.execute(
@@ -106,16 +137,7 @@ def finish(conn: Connection, run_id: str, fence: int, outcome: Outcome, now: dat
 
 
 def _outcome_values(conn: Connection, run_id: str, outcome: Outcome) -> dict[str, object]:
-    used = conn.execute(
-        select(
-            func.coalesce(func.sum(_usage.c.input), 0),
-            func.coalesce(func.sum(_usage.c.output), 0),
-            func.coalesce(func.sum(_usage.c.cached), 0),
-            func.count(),
-            func.count(_usage.c.cost_usd),
-            func.sum(_usage.c.cost_usd),
-        ).where(_usage.c.run_id == run_id)
-    ).one()
+    used = conn.execute(_USED, {"b_id": run_id}).one()
     return {
         "state": outcome.state,
         "reason": outcome.reason,
@@ -143,9 +165,8 @@ def _cost(outcome: Outcome, *, calls: int, priced: int, total: float | None) -> 
 
 def _end_attempt(conn: Connection, row: RowMapping, state: RunState, reason: str | None, now: datetime) -> None:
     conn.execute(
-        update(_attempts)
-        .where(_attempts.c.run_id == row["id"], _attempts.c.number == row["attempt"])
-        .values(ended_at=now, state=state, reason=reason)
+        _END_ATTEMPT,
+        {"b_run": row["id"], "b_number": row["attempt"], "v_ended_at": now, "v_state": state, "v_reason": reason},
     )
 
 

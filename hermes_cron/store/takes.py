@@ -47,6 +47,9 @@ _TAKE = (
 )
 
 
+_NEW_ATTEMPT = insert(_attempts)
+
+
 def take(conn: Connection, owner: str, slots: int, now: datetime) -> list[TakenRun]:
     """Make at most ``slots`` queued runs ``owner``'s and running: by priority, then who waits longest."""
     if slots <= 0:
@@ -97,7 +100,7 @@ def _start_rows(conn: Connection, rows: Sequence[RowMapping], owner: str, now: d
         ],
     )
     conn.execute(
-        insert(_attempts),
+        _NEW_ATTEMPT,
         [
             {"run_id": run.id, "number": run.attempt, "owner": owner, "fence": run.fence, "started_at": now}
             for run in taken

@@ -180,7 +180,9 @@ def test_a_job_that_cannot_be_planned_is_held_and_the_others_go_on(world: Any) -
     world.write("b", "schedule: */5 * * * *")
     world.sync()
     jobs = JobRow.__table__  # type: ignore[attr-defined]
-    world.store.write(lambda conn: conn.execute(update(jobs).where(jobs.c.name == "a").values(spec='{"trigger":{"v":9}}')))
+    world.store.write(
+        lambda conn: conn.execute(update(jobs).where(jobs.c.name == "a").values(spec='{"trigger":{"v":9}}'))
+    )
     world.at("12:05").claim()
     assert [run.job.name for run in world.take()] == ["b"]
     assert "cannot be read" in str(world.job("a")["held_reason"])

@@ -57,9 +57,9 @@ NINE = Cron("0 9 * * *")
             [("28 09:00", "30 09:00", 3, "too_old")], "02 09:00", id="older-than-a-day-is-missed",
         ),
         pytest.param(
-            NINE, {}, "2026-11-29 10:00", "2026-12-01 08:59", ["30 09:00"], [], "01 09:00", id="within-a-day-is-caught-up"
+            NINE, {}, "2026-11-29 10:00", "2026-12-01 08:59", ["30 09:00"], [], "01 09:00", id="caught-up"
         ),
-        pytest.param(Once(at("09:00")), {}, "08:00", "2026-12-02 09:00", ["01 09:00"], [], None, id="one-shot-a-day-late"),
+        pytest.param(Once(at("09:00")), {}, "08:00", "2026-12-02 09:00", ["01 09:00"], [], None, id="one-shot-late"),
         pytest.param(
             Once(at("09:00")), {}, "08:00", "2026-12-02 09:01", [], [("01 09:00", "01 09:00", 1, "too_old")], None,
             id="one-shot-more-than-a-day-late",
@@ -74,14 +74,14 @@ NINE = Cron("0 9 * * *")
         ),
         pytest.param(MINUTELY, {"until": at("12:02")}, "12:00", "12:10", ["01 12:02"],
                      [("01 12:01", "01 12:01", 1, "merged")], None, id="until-is-the-last-instant"),
-        pytest.param(MINUTELY, {"start": at("12:05")}, "12:00", "12:05", ["01 12:05"], [], "01 12:06", id="start-is-first"),
+        pytest.param(MINUTELY, {"start": at("12:05")}, "12:00", "12:05", ["01 12:05"], [], "01 12:06", id="at-start"),
         pytest.param(MINUTELY, {"start": at("12:05")}, "12:00", "12:04", [], [], "01 12:05", id="before-start"),
         pytest.param(None, {}, "12:00", "12:05", [], [], None, id="no-schedule"),
         pytest.param(AnyOf((Once(at("09:00")), Once(at("09:30")))), {}, "08:00", "09:30", ["01 09:30"],
                      [("01 09:00", "01 09:00", 1, "merged")], None, id="a-list-is-one-schedule"),
     ],
 )  # fmt: skip
-def test_due_instants_are_split_by_policy(
+def test_due_instants_are_split_by_policy(  # noqa: PLR0917  # the columns of the table
     trigger: object, changes: dict[str, object], settled: str, now: str,
     runs: list[str], spans: list[tuple[str, str, int, str]], next_due: str | None,
 ) -> None:  # fmt: skip

@@ -1,0 +1,142 @@
+"""Threads: bounded, counted when they never come back, and their outcome is not forgotten."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hermes_cron.domain.job import Job
+from hermes_cron.domain.run import Cause, Outcome, RunState, TakenRun
+from hermes_cron.errors import DiskFull, ModelTimeout, NotFound
+from hermes_cron.ports import Fenced
+from hermes_cron.scheduler import executor as module
+from hermes_cron.scheduler.executor import Executor
+from tests.scheduler_rig import until
+
+NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
+OK = Outcome(state=RunState.OK)
+
+
+def taken(run_id: str = "r1", *, seconds: float = 60) -> TakenRun:
+    return TakenRun(
+        id=run_id, job_uid="u", job=Job(name="j", script="x"), cause=Cause.SCHEDULE, owner="me", fence=1, attempt=1,
+        started_at=NOW, deadline_at=NOW + timedelta(seconds=seconds),
+    )  # fmt: skip
+
+
+class Ends:
+    """Where ends are written; ``following`` are handed out, ``faults`` are raised first."""
+
+    def __init__(self, *faults: Exception, following: tuple[TakenRun, ...] = ()) -> None:
+        self.faults = list(faults)
+        self.following = list(following)
+        self.written: list[tuple[str, RunState, str | None]] = []
+
+    def __call__(self, run: TakenRun, outcome: Outcome, *, another: bool) -> TakenRun | None:
+        if self.faults:
+            raise self.faults.pop(0)
+        self.written.append((run.id, outcome.state, outcome.reason))
+        return self.following.pop(0) if another and self.following else None
+
+
+def made(execute: Callable[[TakenRun, threading.Event], Outcome], ends: Ends, slots: int = 2) -> Executor:
+    return Executor(slots, execute=execute, end=ends, on_free=lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("fault", "state", "reason"),
+    [
+        (ModelTimeout("slow"), RunState.FAILED, "model_timeout"),
+        (DiskFull("full"), RunState.FAILED, "disk_full"),
+        (NotFound("no db"), RunState.FAILED, "error"),
+        (ZeroDivisionError("bug"), RunState.FAILED, "crashed"),
+    ],
+)
+def test_a_fault_of_a_run_is_its_outcome(fault: Exception, state: RunState, reason: str) -> None:
+    ends = Ends()
+
+    def execute(_run: TakenRun, _cancel: threading.Event) -> Outcome:
+        raise fault
+
+    pool = made(execute, ends)
+    pool.start([taken()])
+    assert pool.wait(5)
+    assert ends.written == [("r1", state, reason)]
+
+
+def test_a_fenced_run_writes_nothing() -> None:
+    ends = Ends()
+
+    def execute(_run: TakenRun, _cancel: threading.Event) -> Outcome:
+        raise Fenced
+
+    pool = made(execute, ends)
+    pool.start([taken()])
+    assert pool.wait(5)
+    assert (ends.written, pool.free) == ([], 2)
+
+
+def test_a_thread_goes_on_with_the_next_run() -> None:
+    ends = Ends(following=(taken("r2"), taken("r3")))
+    pool = made(lambda *_: OK, ends, slots=1)
+    pool.start([taken("r1")])
+    assert pool.wait(5)
+    assert [run_id for run_id, _, _ in ends.written] == ["r1", "r2", "r3"]
+
+
+def test_an_end_that_cannot_be_written_now_is_written_later() -> None:
+    ends = Ends(DiskFull("full"), DiskFull("full"))
+    pool = made(lambda *_: OK, ends)
+    pool.start([taken()])
+    assert pool.wait(10)
+    assert ends.written == [("r1", RunState.OK, None)]
+
+
+def test_an_outcome_that_the_store_refuses_becomes_a_failure() -> None:
+    ends = Ends(ValueError("surrogate"), ValueError("surrogate"))
+    pool = made(lambda *_: OK, ends)
+    pool.start([taken()])
+    assert pool.wait(10)
+    assert ends.written == [("r1", RunState.FAILED, "crashed")]
+
+
+def test_a_thread_that_never_comes_back_is_counted_and_its_slot_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GRACE_S", 0.0)
+    release, ends = threading.Event(), Ends()
+    asked: list[threading.Event] = []
+
+    def execute(_run: TakenRun, cancel: threading.Event) -> Outcome:
+        asked.append(cancel)
+        release.wait(10)
+        return OK
+
+    pool = made(execute, ends, slots=1)
+    pool.start([taken(seconds=0)])
+    until(lambda: asked, "it runs")
+    assert pool.free == 0
+    until(lambda: [run.id for run in pool.overlong()] == ["r1"], "given up")
+    assert asked[0].is_set()
+    assert (pool.free, pool.running, pool.lost_threads) == (1, 0, 1)
+    assert pool.overlong() == []
+    release.set()
+    until(lambda: pool.lost_threads == 0, "it came back after all")
+
+
+def test_a_shutdown_turns_cancelled_into_interrupted() -> None:
+    ends = Ends()
+
+    def execute(_run: TakenRun, cancel: threading.Event) -> Outcome:
+        cancel.wait(10)
+        return Outcome(state=RunState.CANCELLED)
+
+    pool = made(execute, ends)
+    pool.start([taken()])
+    pool.close()
+    assert not pool.wait(0)
+    pool.stop_all()
+    assert pool.wait(5)
+    assert ends.written == [("r1", RunState.INTERRUPTED, "shutdown")]
+    assert pool.free == 0
