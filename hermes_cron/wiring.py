@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hermes_cron.domain.event import Event
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
-    from hermes_cron.domain.transcript import Header
+    from hermes_cron.domain.transcript import Header, Message
     from hermes_cron.experience.skills import Readings, Root, SkillLibrary
     from hermes_cron.jobs.files import JobFiles
     from hermes_cron.jobs.load import Known
@@ -274,10 +274,12 @@ class App:
             )
         )
 
-    def _open_journal(self, taken: TakenRun, header: Header) -> Journal:
+    def _open_journal(self, taken: TakenRun, header: Header, messages: Sequence[Message] = ()) -> Journal:
         from hermes_cron.store.journal import SqlJournal
 
-        return SqlJournal.begin(self.store, self.clock, run_id=taken.id, fence=taken.fence, header=header)
+        return SqlJournal.begin(
+            self.store, self.clock, run_id=taken.id, fence=taken.fence, header=header, messages=messages
+        )
 
     def _last_run(self, taken: TakenRun) -> LastRun:
         from hermes_cron.runner import outputs

@@ -20,7 +20,7 @@ from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.command import Flag, RunCommand
 from hermes_cron.domain.job import Job, Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
-from hermes_cron.domain.transcript import Header
+from hermes_cron.domain.transcript import Header, Message
 from hermes_cron.errors import HermesCronError, ModelError
 from hermes_cron.experience.skills import SkillLibrary
 from hermes_cron.home import Home
@@ -53,6 +53,12 @@ class Playbooks(Protocol):
     def model(self, emit: Emit) -> Model: ...
 
 
+class OpenJournal(Protocol):
+    """A new session of the run with its header and first messages, durable when it returns."""
+
+    def __call__(self, taken: TakenRun, header: Header, messages: Sequence[Message] = ()) -> Journal: ...
+
+
 Actions = Mapping[str, Callable[[TakenRun, Flag], Outcome]]
 
 
@@ -73,7 +79,7 @@ class Parts:
     default_model: str | None
     parameters: Mapping[str, Any]
     playbooks: Playbooks
-    open_journal: Callable[[TakenRun, Header], Journal]
+    open_journal: OpenJournal
     last_run: Callable[[TakenRun], LastRun]
     run_command: RunCommand
     base_env: Mapping[str, str]
@@ -146,8 +152,7 @@ class Runner:
         with ExitStack() as stack:
             prepared = self.prepare(taken, cancel, stack)
             emit("prepared", {"route": prepared.route, "model": prepared.header.model})
-            journal = self._parts.open_journal(taken, prepared.header)
-            journal.append({"role": "user", "content": prepared.task})
+            journal = self._parts.open_journal(taken, prepared.header, [{"role": "user", "content": prepared.task}])
             result = run_agent(
                 AgentRun(
                     model=self._model(prepared.route, emit),

@@ -78,28 +78,42 @@ class SqlJournal:
         self._run_id = run_id
         self._fence = fence
         self._next = next_seq
+        self._begun: tuple[Header, list[Message]] | None = None  # as written here, until something is added
 
     @classmethod
-    def begin(
-        cls, store: Store, clock: Clock, *, run_id: str, fence: int, header: Header, kind: str = "main"
+    def begin(  # noqa: PLR0913  # a session's first rows are one commit
+        cls,
+        store: Store,
+        clock: Clock,
+        *,
+        run_id: str,
+        fence: int,
+        header: Header,
+        messages: Sequence[Message] = (),
+        kind: str = "main",
     ) -> SqlJournal:
-        """A new session with its row 0."""
+        """A new session with its row 0 and first messages, in one commit."""
         session_id = uuid.uuid4().hex
         now = clock.now()
+        rows = [("header", asdict(header)), *((message["role"], message) for message in messages)]
+        values = [
+            {"session_id": session_id, "seq": seq, "role": role, "body": encode(body), "at": now}
+            for seq, (role, body) in enumerate(rows)
+        ]
 
         def work(conn: Connection) -> None:
             require_owned(conn, run_id, fence)
             conn.execute(insert(_sessions), {"id": session_id, "run_id": run_id, "kind": kind, "started_at": now})
-            conn.execute(
-                insert(_messages),
-                {"session_id": session_id, "seq": 0, "role": "header", "body": encode(asdict(header)), "at": now},
-            )
+            conn.execute(insert(_messages), values)
 
         store.write(work)
-        return cls(store, clock, session_id=session_id, run_id=run_id, fence=fence, next_seq=1)
+        made = cls(store, clock, session_id=session_id, run_id=run_id, fence=fence, next_seq=len(values))
+        made._begun = (header, list(messages))
+        return made
 
     def _write(self, work: Callable[[Connection, datetime], T]) -> T:
         now = self._clock.now()
+        self._begun = None
 
         def fenced(conn: Connection) -> T:
             require_owned(conn, self._run_id, self._fence)
@@ -109,6 +123,8 @@ class SqlJournal:
 
     def header(self) -> Header:
         """Row 0 as stored."""
+        if self._begun is not None:
+            return self._begun[0]
         with self._store.read() as conn:
             body = conn.execute(
                 select(_messages.c.body).where(_messages.c.session_id == self.session_id, _messages.c.seq == 0)
@@ -118,6 +134,8 @@ class SqlJournal:
 
     def messages(self) -> list[Message]:
         """Rows 1.. in order. A reserved result that never came is left out."""
+        if self._begun is not None:
+            return list(self._begun[1])
         with self._store.read() as conn:
             rows = conn.execute(
                 select(_messages.c.body)

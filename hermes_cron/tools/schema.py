@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -9,8 +10,9 @@ from pydantic import BaseModel
 from hermes_cron.tools.declaration import Tool
 
 
+@lru_cache(maxsize=256)
 def tool_schema(tool: Tool) -> dict[str, Any]:
-    """The ``tools[]`` member of a request. The same tool always gives the same bytes."""
+    """The ``tools[]`` member of a request. The same tool gives the same bytes. Shared: do not change it."""
     return {
         "type": "function",
         "function": {
