@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
@@ -96,7 +96,10 @@ def add(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
-    """What the sentence and the options say. ``missing``: databases named while the home has none at all."""
+    """What the sentence and the options say.
+
+    ``missing``: databases named while the home has none at all. The file names them, so that `db add` is all it takes.
+    """
 
     phrase: str
     prompt: str
@@ -114,6 +117,7 @@ class _Order:
         """The job as its file will be read. Raises JobFileError for what an option says wrongly."""
         from hermes_cron.jobs.load import parse_job
 
+        known = replace(known, databases=known.databases | frozenset(self.missing))
         return parse_job(
             self.data(),
             path=f"jobs/{name}.md",
@@ -143,8 +147,8 @@ def _order(state: Cli, text: str, said: dict[str, Plain]) -> _Order:
         "timezone": zone.key,
         **said,
     }
-    if databases:
-        values["databases"] = list(databases)
+    if databases or missing:
+        values["databases"] = [*databases, *missing]
     if not said.get("script") and "model" not in said and state.settings.model.name:
         values["model"] = state.settings.model.name
     return _Order(

@@ -87,7 +87,7 @@ def show(state: Cli, job: Job, *, missing: tuple[str, ...], dry_run: bool, phras
     now = state.clock.now()
     ahead = upcoming(job, now, 3)
     by = runs_by(state, job)
-    products = {name: state.app.product(name, timeout_s=_PROBE_S) for name in job.databases}
+    products = {name: state.app.product(name, timeout_s=_PROBE_S) for name in job.databases if name not in missing}
     if state.json:
         state.emit_json(_json(state, job, ahead, by, products, missing, dry_run=dry_run))
         return
@@ -98,7 +98,7 @@ def show(state: Cli, job: Job, *, missing: tuple[str, ...], dry_run: bool, phras
         (texts["next"], _next_line(job, ahead, lang)),
         *((texts["note"], note) for note in _notes(job, phrase, lang)),
         (texts["script" if job.script else "task"], output.one_line(job.script or job.prompt or "")),
-        *((texts["database"], _database(texts, name, products[name])) for name in job.databases),
+        *((texts["database"], _database(texts, name, products[name])) for name in job.databases if name not in missing),
         *((texts["database"], texts["no_database"].format(name=name)) for name in missing),
         (texts["runs_by"], by_text(by, lang)),
         *(((texts["cost"], texts["cost_unknown"]),) if by.kind.startswith("model") else ()),
@@ -213,7 +213,7 @@ def _json(
         "prompt": job.prompt,
         "script": job.script,
         "paused": job.paused,
-        "databases": [{"name": name, "product": products[name]} for name in job.databases],
+        "databases": [{"name": name, "product": products.get(name)} for name in job.databases],
         "databases_missing": list(missing),
         "runs_by": {"kind": by.kind.partition("_")[0], "skill": by.skill, "model": by.model},
         "deliver": [],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hermes_cron.cli import jobs_known
 from hermes_cron.cli.context import Cli
+from hermes_cron.errors import JobFileError
 
 if TYPE_CHECKING:
     from hermes_cron.domain.job import Job
@@ -38,7 +39,17 @@ def judged(state: Cli, file: Opened, data: bytes, *, strict: bool = True) -> Job
     """The job that ``data`` would be. Raises JobFileError with every fault.
 
     ``strict=False`` passes over names that do not exist: a missing database must not keep a job from being paused.
+    Nor from being edited: a name that was missing before the edit is not the edit's fault.
     """
+    try:
+        return _parsed(state, file, data, strict=strict)
+    except JobFileError as error:
+        if not strict or not _messages(error) <= _messages_of(state, file):
+            raise
+    return _parsed(state, file, data, strict=False)
+
+
+def _parsed(state: Cli, file: Opened, data: bytes, *, strict: bool) -> Job:
     from hermes_cron.jobs.load import parse_job
 
     return parse_job(
@@ -49,6 +60,19 @@ def judged(state: Cli, file: Opened, data: bytes, *, strict: bool = True) -> Job
         host_zone=state.settings.timezone,
         known=state.app.known(strict=strict),
     )
+
+
+def _messages_of(state: Cli, file: Opened) -> frozenset[str]:
+    try:
+        _parsed(state, file, file.data, strict=True)
+    except JobFileError as error:
+        return _messages(error)
+    return frozenset()
+
+
+def _messages(error: JobFileError) -> frozenset[str]:
+    faults = error.details.get("faults")
+    return frozenset(str(fault["message"]) for fault in faults) if isinstance(faults, list) else frozenset()
 
 
 def replaced(state: Cli, file: Opened, data: bytes) -> None:

@@ -80,11 +80,15 @@ class JobFiles:
         return [found.name for found in self.scan()]
 
     def find(self, name: str) -> JobFile | None:
-        """The file of this name without regard to case, None when there is none."""
+        """The file of this name without regard to case, None when there is none.
+
+        Of two in different cases, which people can make by hand, the one that is spelled this way.
+        """
         from hermes_cron.domain.job import name_key
 
-        key = name_key(name)
-        return next((found for found in self.scan() if name_key(found.name) == key), None)
+        key, spelled = name_key(name), name_of(name)
+        same = [found for found in self.scan() if name_key(found.name) == key]
+        return next((found for found in same if found.name == spelled), same[0] if same else None)
 
     def path(self, name: str) -> Path:
         """Where the job's file lies, or would lie."""

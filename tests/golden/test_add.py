@@ -156,3 +156,16 @@ def test_a_wrong_option_is_refused_and_nothing_is_written(
 ) -> None:
     assert said in screens("add", "every day 9am: look", option, value, rc=2).err
     assert list(home.jobs.iterdir()) == []
+
+
+def test_a_database_may_be_set_up_after_the_job(screens: Screens, home: Home) -> None:
+    config = home.config.read_text()
+    home.config.write_text('timezone = "Asia/Shanghai"\n')
+    added = screens("add", "every day 9am: inspect prod db").out
+    assert "  database  no database is set up yet: hermes-cron db add prod\n" in added
+    assert "databases: [prod]\n" in (home.jobs / "inspect-prod-db.md").read_text()
+    assert 'databases: no database "prod"' in screens("check", rc=2).out
+    screens("edit", "inspect-prod-db", "--tag", "dba")
+    home.config.write_text(config)
+    assert screens("check").out == "1 job file, no fault\n"
+    assert "playbook inspect-database" in screens("show", "inspect-prod-db").out

@@ -108,6 +108,8 @@ def test_two_names_in_another_case_are_one_job_and_a_fault(screens: Screens) -> 
     listed = json.loads(screens("list", "--json").out)["jobs"]
     resting = [job for job in listed if job["name"].lower() == "resting"]
     assert sorted(bool(job["broken"]) for job in resting) == [False, True]
+    screens("resume", "RESTING")
+    assert "paused" not in (screens.home.jobs / "resting.md").read_text(), "the job's own file, not its twin"
 
 
 def test_removed_jobs_are_listed_on_request(screens: Screens) -> None:
