@@ -1,4 +1,4 @@
-"""C104: twenty people add a job at the same moment, into a home that has no store yet."""
+"""C104: twenty people add a job at the same moment, while a scheduler starts on a home that has no store yet."""
 
 from __future__ import annotations
 
@@ -29,6 +29,19 @@ def add_all(home: Home, sentences: list[str]) -> list[tuple[int, str]]:
 
 
 def test_c104_twenty_adds_at_once_are_twenty_jobs(home: Home, run_cli: Callable[..., Any]) -> None:
+    serve = subprocess.Popen(
+        [sys.executable, "-m", "hermes_cron", "serve"],
+        env=clean_env({"HERMES_CRON_HOME": str(home.root)}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        added_while_serving(home, run_cli)
+        assert serve.poll() is None, "the scheduler lives"
+    finally:
+        serve.terminate()
+        serve.communicate(timeout=30)
+
+
+def added_while_serving(home: Home, run_cli: Callable[..., Any]) -> None:
     half = COUNT // 2
     done = add_all(home, [f"every day 9am: p{i}" for i in range(half)] + ["every day 9am: the same"] * half)
     assert [out for code, out in done if code] == []
