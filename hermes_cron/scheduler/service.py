@@ -219,7 +219,7 @@ class Service:
             self._timers.set_next(following)
             self._crowded = len(taken) == free
             due = claimed.more
-            if not due and not taken:
+            if not due and not (self._crowded and taken):
                 return
 
     def _worth_writing(self, now: datetime, free: int) -> bool:
