@@ -144,7 +144,8 @@ class Cli:
     def note(self, text: str) -> None:
         """A line about the way there, on stderr; silent with ``-q``."""
         if not self.quiet:
-            sys.stdout.flush()  # on a pipe the report was written first and would otherwise come last
+            if sys.stdout is not None:
+                sys.stdout.flush()  # on a pipe the report was written first and would otherwise come last
             print(text, file=sys.stderr, flush=True)
 
     def emit_json(self, value: object) -> None:
