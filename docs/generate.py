@@ -1,15 +1,17 @@
-"""Write the pages that are made from the code: commands, settings, exit codes.
+"""Write the pages that are made from the code: commands, settings, exit codes, events.
 
 ``python docs/generate.py`` writes them; ``--check`` writes nothing and ends with 1 when one is out of date.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -17,6 +19,7 @@ from hermes_cron import config_keys, errors
 from hermes_cron.cli import options
 from hermes_cron.cli.commands import COMMANDS, NOUN_ALIASES, PURPOSES, VERB_ALIASES
 from hermes_cron.cli.groups import load
+from hermes_cron.domain import event
 from hermes_cron.errors import HermesCronError
 
 DOCS = Path(__file__).parent
@@ -27,7 +30,12 @@ _TYPES = {str: "text", int: "whole number", float: "number", bool: "true or fals
 
 def pages() -> dict[str, str]:
     """File name -> content."""
-    return {"commands.md": commands_page(), "settings.md": settings_page(), "exit-codes.md": exit_codes_page()}
+    return {
+        "commands.md": commands_page(),
+        "settings.md": settings_page(),
+        "exit-codes.md": exit_codes_page(),
+        "events.md": events_page(),
+    }
 
 
 def commands_page() -> str:
@@ -68,6 +76,24 @@ def settings_page() -> str:
         "`CREDENTIALS_DIRECTORY` (where the vault's key lies), `NO_COLOR`, `LC_ALL`, `LC_MESSAGES`, `LANG`,",
         "`TZ`, `VISUAL` and `EDITOR`; for tests `HERMES_CRON_TESTING=1` and `HERMES_CRON_CLOCK_FILE`.",
     ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def events_page() -> str:
+    """Every event with its facts."""
+    lines = [
+        NOTE, "", "# Events", "",
+        "`logs/serve.log` has one JSON object a line: `at` (UTC), `level`, `event`, then the facts below. A line of a",
+        "library has the event `Log` with `logger` and `message`. `hermes-cron logs` shows them, `logs --json` as data.",
+        "The file is turned over at 5 MB; four older ones are kept.", "",
+    ]  # fmt: skip
+    rows = []
+    for kind in get_args(event.Event):
+        facts = [field.name for field in dataclasses.fields(kind) if field.name != "level"]
+        level = next(field.default for field in dataclasses.fields(kind) if field.name == "level")
+        text = " ".join(inspect.getdoc(kind).split())
+        rows.append((f"`{kind.__name__}`", str(level), text, ", ".join(f"`{name}`" for name in facts)))
+    lines += _table(("event", "level", "when", "facts"), rows)
     return "\n".join(lines) + "\n"
 
 

@@ -115,7 +115,8 @@ class RunRow(SQLModel, table=True):
     __tablename__ = "runs"
     __table_args__ = (
         CheckConstraint(f"state IN ({_RUN_STATES})", name="runs_state"),
-        # Overlap: ``slot`` is the job's uid while the run occupies it, null for ``overlap: allow`` and after the end.
+        # Overlap: ``slot`` is the job's uid while the run occupies it, the run's own id when it occupies nothing
+        # (``overlap: allow``, no job), null while it waits for its job and after its end.
         Index("runs_slot", "slot", unique=True, sqlite_where=text("slot IS NOT NULL")),
         Index("runs_active", "state", "queued_at", sqlite_where=text(f"state IN ({_ACTIVE})")),
         Index("runs_job", "job_uid", "queued_at"),
