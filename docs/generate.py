@@ -84,14 +84,14 @@ def events_page() -> str:
     lines = [
         NOTE, "", "# Events", "",
         "`logs/serve.log` has one JSON object a line: `at` (UTC), `level`, `event`, then the facts below. A line of a",
-        "library has the event `Log` with `logger` and `message`. `hermes-cron logs` shows them, `logs --json` as data.",
-        "The file is turned over at 5 MB; four older ones are kept.", "",
+        "library has the event `Log` with `logger` and `message`. `hermes-cron logs` shows them, `logs --json` as",
+        "data. The file is turned over at 5 MB; four older ones are kept.", "",
     ]  # fmt: skip
     rows = []
     for kind in get_args(event.Event):
         facts = [field.name for field in dataclasses.fields(kind) if field.name != "level"]
         level = next(field.default for field in dataclasses.fields(kind) if field.name == "level")
-        text = " ".join(inspect.getdoc(kind).split())
+        text = " ".join((inspect.getdoc(kind) or "").split()).replace("``", "`")
         rows.append((f"`{kind.__name__}`", str(level), text, ", ".join(f"`{name}`" for name in facts)))
     lines += _table(("event", "level", "when", "facts"), rows)
     return "\n".join(lines) + "\n"

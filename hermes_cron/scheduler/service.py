@@ -52,7 +52,7 @@ DRAIN_S = 30.0
 STOP_GRACE_S = 8.0  # for runs that were told to stop: a script's group gets SIGTERM, then SIGKILL after 2 s
 LOST_THREADS = 3
 FAILED_PASSES = 10
-_WAIT_S = 10.0  # longer than any timer's distance: only a stalled timer lets it pass
+_WAIT_S = 25.0  # longer than any timer's distance: only a stalled timer lets it pass
 _RESCAN_SHARE = 0.0005
 _RETRY = timedelta(seconds=1)
 _STOPPED_BY_ITSELF = 1

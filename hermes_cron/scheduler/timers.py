@@ -16,7 +16,7 @@ from typing import Any
 
 from hermes_cron.ports import Clock
 
-SWEEP_S = 5.0
+SWEEP_S = 10.0
 RESCAN_S = 30.0
 HOUSEKEEPING_S = 3600.0
 
