@@ -340,6 +340,7 @@ class Service:
         for taken in self._executor.overlong():
             self._store.write(partial(runs.give_up, run_id=taken.id, fence=taken.fence, now=now))
             self._plan.emit(RunLost(run_id=taken.id, job=taken.job.name, lost_threads=self._executor.lost_threads))
+            self.wakes.put(Wake.FREE)  # its slot, or the end of the service
 
     def _recover(self, now: datetime) -> None:
         lost = recover(self._store, self._plan.owners, me=self._name, now=now, end_group=self._plan.end_group)

@@ -1,0 +1,223 @@
+"""The loop: faults, clocks, one pass, housekeeping."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hermes_cron.domain.event import PassFailed, RunLost
+from hermes_cron.domain.job import Job, Keep
+from hermes_cron.domain.run import Outcome, RunState
+from hermes_cron.home import Home
+from hermes_cron.scheduler import executor as executor_module
+from hermes_cron.scheduler.housekeeping import housekeep
+from hermes_cron.scheduler.timers import JumpDetector, Timers, Wake, Wakes
+from hermes_cron.store import runs, takes
+from hermes_cron.testing import FixedClock
+from tests.scheduler_rig import NOON, Rig, until
+
+
+def test_a_store_that_is_busy_for_a_while_stops_nothing(home: Home) -> None:
+    with Rig(home) as rig:
+        rig.write("a", "*/5 * * * *")
+        rig.rescan()
+        blocker = sqlite3.connect(home.store, isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        rig.clock.set(NOON + timedelta(minutes=5))
+        until(lambda: any(isinstance(event, PassFailed) for event in rig.events), "a pass failed", 15)
+        blocker.execute("ROLLBACK")
+        blocker.close()
+        rig.clock.advance(2)
+        rig.settle()
+        rig.idle()
+        assert rig.work.starts("a") == ["12:05"]
+
+
+def test_three_threads_that_never_come_back_end_the_service(home: Home, monkeypatch: Any) -> None:
+    monkeypatch.setattr(executor_module, "GRACE_S", -3600.0)
+    gates = []
+    with Rig(home, concurrency=3) as rig:
+
+        def execute(_run: Any, _cancel: Any) -> Outcome:
+            import threading
+
+            gate = threading.Event()
+            gates.append(gate)
+            gate.wait(20)
+            return Outcome(state=RunState.OK)
+
+        rig.service._executor._execute = execute
+        for name in "abc":
+            rig.write(name, "*/5 * * * *")
+        rig.rescan()
+        rig.at("12:05")
+        until(lambda: len(gates) == 3, "three runs hang")
+        rig.service.wakes.put(Wake.SWEEP)
+        until(lambda: rig.code is not None, "the service gave up", 20)
+        assert rig.code == 1
+        assert sum(isinstance(event, RunLost) for event in rig.events) == 3
+        assert {row[1:] for name in "abc" for row in rig.history(name)} == {("timeout", "overlong")}
+        for gate in gates:
+            gate.set()
+
+
+def test_a_cancel_from_another_process_reaches_the_run(home: Home) -> None:
+    with Rig(home) as rig:
+        rig.write("a", "*/5 * * * *")
+        rig.rescan()
+        rig.work.hold("a")
+        rig.at("12:05")
+        until(lambda: rig.work.started, "it runs")
+        run_id = rig.work.started[0].id
+        rig.store.write(lambda conn: runs.cancel(conn, run_id, by="ann", now=rig.clock.now()))
+        rig.service.wakes.put(Wake.STORE)
+        rig.idle()
+        assert rig.history("a") == [("12:05", "cancelled", None)]
+
+
+def test_a_start_by_hand_is_taken_when_the_store_says_so(home: Home) -> None:
+    with Rig(home) as rig:
+        start = runs.Start(job=Job(name="p", prompt="x"), job_uid=None, actor="ann")
+        rig.store.write(lambda conn: runs.enqueue(conn, start, rig.clock.now()))
+        rig.service.wakes.put(Wake.STORE)
+        until(lambda: [run.job.name for run in rig.work.started] == ["p"], "it runs")
+
+
+def test_more_due_than_slots_all_run_in_order_of_waiting(home: Home) -> None:
+    with Rig(home, concurrency=2) as rig:
+        for number in range(9):
+            rig.write(f"j{number}", f"{number} 13 * * *")
+        rig.rescan()
+        rig.at("13:30")
+        rig.idle()
+        assert len(rig.work.started) == 9
+        assert {state for number in range(9) for _, state, _ in rig.history(f"j{number}")} == {"ok"}
+
+
+def test_queued_overlap_goes_on_when_the_running_one_ends(home: Home) -> None:
+    with Rig(home) as rig:
+        rig.write("a", "*/5 * * * *", "overlap: queue")
+        rig.rescan()
+        gate = rig.work.hold("a")
+        rig.at("12:05")
+        rig.at("12:10")
+        until(lambda: rig.work.started, "the first runs")
+        gate.set()
+        until(lambda: rig.work.starts("a") == ["12:05", "12:10"], "the second follows")
+
+
+def test_once_leaves_what_becomes_due_meanwhile_to_the_next_pass(home: Home) -> None:
+    rig = Rig(home)
+    rig.write("a", "* * * * *")
+    rig.sync()
+    rig.clock.set(NOON + timedelta(minutes=1))
+    done = rig.work.__call__
+
+    def execute(run: Any, cancel: Any) -> Outcome:
+        rig.clock.advance(timedelta(minutes=1))
+        return done(run, cancel)
+
+    rig.service._executor._execute = execute
+    assert rig.service.once() == 0
+    assert rig.work.starts("a") == ["12:01"]
+    rig.store.close()
+
+
+def test_a_clock_that_is_set_is_noticed_and_a_slow_one_followed() -> None:
+    clock = FixedClock(datetime(2026, 12, 1, tzinfo=UTC))
+    detector = JumpDetector(clock)
+    assert detector.jumped() is None
+    clock.advance(3600)
+    jumped = detector.jumped()
+    assert jumped is not None
+    assert abs(jumped - timedelta(hours=1)) < timedelta(seconds=2)
+    assert detector.jumped() is None
+    clock.advance(-7200)
+    assert detector.jumped() is not None
+
+
+class RealClock:
+    """The host's clock, for timers that really wait."""
+
+    poll_s = None
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+def test_timers_wake_at_the_instant_that_was_asked_for_last() -> None:
+    wakes = Wakes()
+    timers = Timers(RealClock(), wakes)
+    timers.start()
+    try:
+        now = datetime.now(UTC)
+        timers.set_next(now + timedelta(seconds=60))
+        timers.set_next(now + timedelta(seconds=0.2))  # an earlier one shortens the wait
+        assert Wake.DUE in wakes.wait(5)
+        assert datetime.now(UTC) >= now + timedelta(seconds=0.2)
+        timers.set_next(now)  # already past: at once
+        assert Wake.DUE in wakes.wait(5)
+        timers.set_next(datetime.now(UTC) + timedelta(seconds=0.3))
+        timers.restart()  # a restart forgets nothing
+        assert Wake.DUE in wakes.wait(5)
+        timers.set_next(datetime.now(UTC) + timedelta(seconds=0.2))
+        timers.set_next(None)
+        assert wakes.wait(0.5) == set()
+    finally:
+        timers.stop()
+
+
+def ended_runs(rig: Rig, count: int, days_ago: float) -> list[str]:
+    """Runs of one job that ended then, each with a report."""
+    at = rig.clock.now() - timedelta(days=days_ago)
+    ids = []
+    for number in range(count):
+        start = runs.Start(job=Job(name="j", script="x"), job_uid=None, actor="t")
+        when = at + timedelta(seconds=number)
+
+        def work(conn: Any, start: Any = start, when: Any = when) -> str:
+            run = takes.take_run(conn, runs.enqueue(conn, start, when), "me", when)
+            path = f"outputs/j/{run.id}.md"  # type: ignore[union-attr]
+            runs.finish(conn, run.id, run.fence, Outcome(state=RunState.OK, output_path=path), when)  # type: ignore[union-attr]
+            return run.id  # type: ignore[union-attr, no-any-return]
+
+        run_id = rig.store.write(work)
+        report = rig.home.outputs / "j" / f"{run_id}.md"
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text("report")
+        ids.append(run_id)
+    return ids
+
+
+def test_retention_keeps_the_newest_and_the_young_and_touches_only_reports(home: Home) -> None:
+    rig = Rig(home)
+    old = ended_runs(rig, 5, 100)
+    young = ended_runs(rig, 2, 10)
+    keepsake = home.root / "outputs-of-mine.md"
+    keepsake.write_text("mine")
+    os.utime(home.store, (time.time() - 20 * 86_400,) * 2)
+    housekeep(rig.store, home, keep=Keep(runs=4, days=90), emit=rig.events.append, now=rig.clock.now())
+    left = {path.stem for path in (home.outputs / "j").iterdir()}
+    assert left == {*old[3:], *young}  # the newest four, and all of the last 90 days
+    assert keepsake.exists()
+    assert home.store.exists()
+    with rig.store.read() as conn:
+        assert [bool(conn.execute(runs.select(runs._runs.c.id).where(runs._runs.c.id == i)).first()) for i in old] == [
+            False, False, False, True, True,
+        ]  # fmt: skip
+    rig.store.close()
+
+
+def test_a_report_path_that_leads_elsewhere_is_left_alone(home: Home) -> None:
+    rig = Rig(home)
+    (run_id,) = ended_runs(rig, 1, 100)
+    elsewhere = home.root / "precious.md"
+    elsewhere.write_text("precious")
+    rig.store.write(lambda conn: conn.execute(runs.update(runs._runs).values(output_path="outputs/../precious.md")))
+    housekeep(rig.store, home, keep=Keep(runs=0, days=1), emit=rig.events.append, now=rig.clock.now())
+    assert elsewhere.read_text() == "precious"
+    assert run_id
+    rig.store.close()
