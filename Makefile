@@ -12,7 +12,7 @@ demo: $(VENV)/.ready
 
 test: $(VENV)/.ready-dev
 	@scripts/debian-packages postgresql strace
-	$(RUN) $(BIN)/python -m pytest -q $(PYTEST)
+	$(RUN) $(BIN)/python -m pytest -q -n auto $(PYTEST)
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff format --check .
