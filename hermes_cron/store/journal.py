@@ -20,6 +20,7 @@ from hermes_cron.domain.run import Effect, RunState
 from hermes_cron.domain.transcript import Header, Message, ModelReply, PlannedResult, ToolResult
 from hermes_cron.ports import Clock, Fenced
 from hermes_cron.store.engine import Store
+from hermes_cron.store.prepared import Prepared
 from hermes_cron.store.tables import EffectRow, MessageRow, RunRow, SessionRow, UsageRow
 
 T = TypeVar("T")
@@ -30,10 +31,12 @@ _usage = UsageRow.__table__  # type: ignore[attr-defined]
 _sessions = SessionRow.__table__  # type: ignore[attr-defined]
 _runs = RunRow.__table__  # type: ignore[attr-defined]
 
-_OWNED = select(_runs.c.id).where(
-    _runs.c.id == bindparam("run"), _runs.c.fence == bindparam("fence"), _runs.c.state == RunState.RUNNING
+_OWNED = Prepared(
+    select(_runs.c.id).where(
+        _runs.c.id == bindparam("run"), _runs.c.fence == bindparam("fence"), _runs.c.state == RunState.RUNNING.value
+    )
 )
-_FILL = (
+_FILL = Prepared(
     update(_messages)
     .where(
         _messages.c.session_id == bindparam("session"),
@@ -49,12 +52,25 @@ _FILL = (
         at=bindparam("new_at"),
     )
 )
-_RECEIPT = (
+_RECEIPT = Prepared(
     update(_effects)
     .where(_effects.c.session_id == bindparam("session"), _effects.c.seq == bindparam("at_seq"))
     .values(receipt_at=bindparam("new_at"), verdict=bindparam("new_verdict"))
 )
-_CANCEL = select(_runs.c.cancel_requested_at).where(_runs.c.id == bindparam("run"))
+_CANCEL = Prepared(select(_runs.c.cancel_requested_at).where(_runs.c.id == bindparam("run")))
+_SAID = Prepared(insert(_messages), ("session_id", "seq", "role", "body", "elapsed_ms", "at"))
+_RESERVE = Prepared(insert(_messages), ("session_id", "seq", "role", "call_id", "tool", "arguments_hash"))
+_INTEND = Prepared(
+    insert(_effects),
+    ("session_id", "seq", "run_id", "tool", "effect", "key", "arguments_hash", "intent_at"),
+)
+_USE = Prepared(
+    insert(_usage),
+    (
+        "session_id", "seq", "run_id", "phase", "model", "input", "output", "cached", "cache_write", "estimated",
+        "cost_usd", "elapsed_ms", "at",
+    ),
+)  # fmt: skip
 
 
 def encode(value: object) -> bytes:
@@ -64,7 +80,7 @@ def encode(value: object) -> bytes:
 
 def require_owned(conn: Connection, run_id: str, fence: int) -> None:
     """Raises ``Fenced`` unless the run is running under this fence."""
-    if conn.execute(_OWNED, {"run": run_id, "fence": fence}).first() is None:
+    if _OWNED.first(conn, {"run": run_id, "fence": fence}) is None:
         raise Fenced(f"run {run_id} is no longer owned under fence {fence}")
 
 
@@ -104,7 +120,7 @@ class SqlJournal:
         def work(conn: Connection) -> None:
             require_owned(conn, run_id, fence)
             conn.execute(insert(_sessions), {"id": session_id, "run_id": run_id, "kind": kind, "started_at": now})
-            conn.execute(insert(_messages), values)
+            _SAID.run_all(conn, values)
 
         store.write(work)
         made = cls(store, clock, session_id=session_id, run_id=run_id, fence=fence, next_seq=len(values))
@@ -148,7 +164,7 @@ class SqlJournal:
         """A user message or one made by hermes-cron itself; returns its seq."""
         seq = self._next
         row = {"session_id": self.session_id, "seq": seq, "role": message["role"], "body": encode(message)}
-        self._write(lambda conn, now: conn.execute(insert(_messages), {**row, "at": now}))
+        self._write(lambda conn, now: _SAID.run(conn, {**row, "at": now}))
         self._next = seq + 1
         return seq
 
@@ -159,8 +175,8 @@ class SqlJournal:
         body = encode(reply.message)
 
         def work(conn: Connection, now: datetime) -> None:
-            conn.execute(
-                insert(_messages),
+            _SAID.run(
+                conn,
                 {
                     "session_id": self.session_id,
                     "seq": seq,
@@ -171,18 +187,16 @@ class SqlJournal:
                 },
             )
             if planned:
-                conn.execute(
-                    insert(_messages), [self._reserved(at, plan) for at, plan in zip(seqs, planned, strict=True)]
-                )
+                _RESERVE.run_all(conn, [self._reserved(at, plan) for at, plan in zip(seqs, planned, strict=True)])
             intents = [
                 self._intent(at, plan, now)
                 for at, plan in zip(seqs, planned, strict=True)
                 if plan.effect != Effect.READ
             ]
             if intents:
-                conn.execute(insert(_effects), intents)
+                _INTEND.run_all(conn, intents)
             if reply.usage is not None:
-                conn.execute(insert(_usage), self._usage_row(reply, seq, phase, now))
+                _USE.run(conn, self._usage_row(reply, seq, phase, now))
 
         self._write(work)
         self._next = seq + 1 + len(planned)
@@ -231,8 +245,8 @@ class SqlJournal:
         def work(conn: Connection, now: datetime) -> None:
             for result in results:
                 key = {"session": self.session_id, "at_seq": result.seq}
-                conn.execute(
-                    _FILL,
+                _FILL.run(
+                    conn,
                     {
                         **key,
                         "new_body": encode(result.message),
@@ -244,7 +258,7 @@ class SqlJournal:
                     },
                 )
                 if result.effect != Effect.READ:
-                    conn.execute(_RECEIPT, {**key, "new_at": now, "new_verdict": "ok" if result.ok else "failed"})
+                    _RECEIPT.run(conn, {**key, "new_at": now, "new_verdict": "ok" if result.ok else "failed"})
 
         self._write(work)
 
@@ -261,4 +275,5 @@ class SqlJournal:
     def cancel_requested(self) -> bool:
         """Whether someone asked this run to stop."""
         with self._store.read() as conn:
-            return conn.execute(_CANCEL, {"run": self._run_id}).scalar() is not None
+            row = _CANCEL.first(conn, {"run": self._run_id})
+            return row is not None and row[0] is not None
