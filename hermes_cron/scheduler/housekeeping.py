@@ -7,6 +7,9 @@ left among the job files. Nothing else in the home is disposable, whatever its a
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import math
+import os
 import shutil
 import time
 from datetime import datetime
@@ -18,7 +21,6 @@ from hermes_cron.home import Home
 from hermes_cron.store import retention, runs
 from hermes_cron.store.engine import Store
 
-STRAY_AGE_S = 3600.0  # a write takes milliseconds: what is older belongs to a process that died
 _ROUNDS = 50  # batches an hour; a long backlog is cleared over several
 
 
@@ -37,8 +39,18 @@ def housekeep(store: Store, home: Home, *, keep: Keep, emit: Emit, now: datetime
     if gone_runs:
         emit(Cleaned(runs=gone_runs, reports=gone_reports))
     _remove_scratch(store, home)
+    _remove_strays(home)
+
+
+def _remove_strays(home: Home) -> None:
+    """Writers of job files hold a lock on the folder: with it held here, every temporary file is a dead writer's."""
     with contextlib.suppress(OSError):
-        remove_strays(home.jobs, before=time.time() - STRAY_AGE_S)  # noqa: TID251  # file times are the host's
+        folder = os.open(home.jobs, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_strays(home.jobs, before=math.inf)
+        finally:
+            os.close(folder)
 
 
 def _remove_report(home: Home, relative: str | None) -> bool:

@@ -85,6 +85,10 @@ class Plan:
     housekeep: Callable[[datetime], None] | None = None
 
 
+class _ToldToStopError(Exception):
+    """Ends a long look at the files."""
+
+
 class Service:
     """One scheduler. ``run`` serves until it is told to stop, ``once`` makes one pass. ``passes`` counts rounds."""
 
@@ -165,13 +169,17 @@ class Service:
         try:
             self._pass(wakes)
             self._failed = 0
+        except HermesCronError as error:  # a full disk or a busy store passes by; a service that ends does not help
+            self._tell_failed(error)
         except Exception as error:  # noqa: BLE001  # logged and counted; the next pass tries again
             self._failed += 1
-            if not isinstance(error, HermesCronError):
-                _LOG.exception("a pass failed")
-            self._plan.emit(PassFailed(error=str(error)[:500], in_a_row=self._failed))
-            self._timers.set_next(self._clock.now() + _RETRY)
+            _LOG.exception("a pass failed")
+            self._tell_failed(error)
         self.passes += 1
+
+    def _tell_failed(self, error: Exception) -> None:
+        self._plan.emit(PassFailed(error=str(error)[:500], in_a_row=max(1, self._failed)))
+        self._timers.set_next(self._clock.now() + _RETRY)
 
     def _pass(self, wakes: set[Wake], *, confirm_gone: bool = True) -> None:
         if wakes & {Wake.RELOAD, Wake.FILES} or (Wake.RESCAN in wakes and self._files_touched()):
@@ -306,15 +314,18 @@ class Service:
 
     def _rescan(self, *, confirm_gone: bool) -> None:
         seen = None if self._plan.signature is None else self._plan.signature()
-        synced = jobs.sync(
-            self._store,
-            self._plan.source,
-            now=self._clock.now(),
-            actor="hand",
-            gone_before=self._vanished if confirm_gone else None,
-            window=self._plan.window,
-            between=self._dispatch,
-        )
+        try:
+            synced = jobs.sync(
+                self._store,
+                self._plan.source,
+                now=self._clock.now(),
+                actor="hand",
+                gone_before=self._vanished if confirm_gone else None,
+                window=self._plan.window,
+                between=self._between,
+            )
+        except _ToldToStopError:
+            return  # what is left of the files is for the next service
         self._signature = seen  # of before the look: what changed during it is looked at again
         if synced.vanished - self._vanished:
             self._look_again()
@@ -327,6 +338,12 @@ class Service:
             self._plan.emit(JobFileBroken(job=name, error=error))
         if synced.broken:
             self._broken = frozenset(synced.broken)
+
+    def _between(self) -> None:
+        """Many new files must neither delay a due job nor a stop."""
+        if self._stops:
+            raise _ToldToStopError
+        self._dispatch()
 
     def _look_again(self) -> None:
         """A file that is gone may be an editor in the middle of saving: believed at the second look."""

@@ -118,6 +118,7 @@ def test_twenty_kills_in_real_time(home: Home, tmp_path: Path) -> None:
     finally:
         codes = [serve.stop() for serve in serves]
     assert codes == [0, 0]
+    assert Serve(home, "--once").process.wait(60) == 0  # what was queued when they were stopped is not forgotten either
     ends, written = verdict(home, outside)
     assert ends["ok"] > JOBS * 5
     assert written >= ends["ok"]
