@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -42,8 +43,6 @@ def test_three_threads_that_never_come_back_end_the_service(home: Home, monkeypa
     with Rig(home, concurrency=3) as rig:
 
         def execute(_run: Any, _cancel: Any) -> Outcome:
-            import threading
-
             gate = threading.Event()
             gates.append(gate)
             gate.wait(20)
@@ -62,6 +61,7 @@ def test_three_threads_that_never_come_back_end_the_service(home: Home, monkeypa
         assert {row[1:] for name in "abc" for row in rig.history(name)} == {("timeout", "overlong")}
         for gate in gates:
             gate.set()
+        until(lambda: not [t for t in threading.enumerate() if t.name.startswith("run-")], "they come back after all")
 
 
 def test_a_cancel_from_another_process_reaches_the_run(home: Home) -> None:
