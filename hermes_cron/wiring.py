@@ -454,7 +454,9 @@ class App:
         from hermes_cron.store import runs
 
         now = self.clock.now()
-        return self.store.write(lambda conn: runs.cancel(conn, run_id, by=by, now=now)).value
+        state = self.store.write(lambda conn: runs.cancel(conn, run_id, by=by, now=now)).value
+        self.wake()
+        return state
 
     def report(self, row: Mapping[str, Any]) -> str | None:
         """The text in ``outputs/``; None when there is none (any more)."""
