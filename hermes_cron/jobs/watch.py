@@ -129,6 +129,7 @@ class Watcher:
         from watchdog.events import (
             DirDeletedEvent,
             DirMovedEvent,
+            FileAttribEvent,
             FileClosedEvent,
             FileCreatedEvent,
             FileDeletedEvent,
@@ -142,9 +143,10 @@ class Watcher:
         self._watched[folder] = _identity(folder)
         handler = FileSystemEventHandler()
         handler.on_any_event = self._event  # type: ignore[method-assign]  # one method serves all kinds
-        # Reading a file is no news; leaving opens out keeps the kernel from waking us for our own scans.
+        # Reading a file is no news; leaving opens out keeps the kernel from waking us for our own scans. A second touch
+        # of the wake file changes nothing but its times, which watchdog 7 calls an attribute event.
         news = [
-            FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent, FileClosedEvent, DirDeletedEvent,
+            FileCreatedEvent, FileAttribEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent, FileClosedEvent, DirDeletedEvent,
             DirMovedEvent,
         ]  # fmt: skip
         self._observer.schedule(handler, str(folder), recursive=False, event_filter=news)

@@ -240,6 +240,15 @@ def test_other_files_and_our_own_reading_are_no_news(home: Home) -> None:
         assert seen.files == []
 
 
+def test_every_touch_of_the_wake_file_is_noticed_at_once(home: Home) -> None:
+    with watching(home) as seen:
+        for _ in range(3):
+            before = len(seen.store)
+            home.wake.touch()
+            until(lambda before=before: len(seen.store) > before, "the touch", 1)
+            time.sleep(0.05)  # the events of one touch
+
+
 def test_a_signature_changes_with_any_touch_and_only_then(home: Home) -> None:
     path = job_file(home)
     before = signature(home.jobs)
