@@ -146,8 +146,8 @@ class Watcher:
         # Reading a file is no news; leaving opens out keeps the kernel from waking us for our own scans. A second touch
         # of the wake file changes nothing but its times, which watchdog 7 calls an attribute event.
         news = [
-            FileCreatedEvent, FileAttribEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent, FileClosedEvent, DirDeletedEvent,
-            DirMovedEvent,
+            FileCreatedEvent, FileAttribEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent, FileClosedEvent,
+            DirDeletedEvent, DirMovedEvent,
         ]  # fmt: skip
         self._observer.schedule(handler, str(folder), recursive=False, event_filter=news)
 
