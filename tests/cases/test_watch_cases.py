@@ -79,10 +79,12 @@ def prompt(rig: Rig, name: str = "j") -> str:
 
 
 def reloads(rig: Rig) -> int:
+    rig.settle()  # the rows are written before the event is told
     return sum(type(event).__name__ == "JobsChanged" for event in rig.events)
 
 
 def removed(rig: Rig) -> int:
+    rig.settle()
     return sum(bool(getattr(event, "removed", ())) for event in rig.events)
 
 
