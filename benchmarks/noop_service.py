@@ -18,7 +18,7 @@ from hermes_cron.clock import SystemClock
 from hermes_cron.domain.event import Event
 from hermes_cron.domain.job import Job
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
-from hermes_cron.domain.trigger import Once
+from hermes_cron.domain.schedule.trigger import Once
 from hermes_cron.home import Home
 from hermes_cron.settings import Settings
 from hermes_cron.store.jobs import Source, Understood

@@ -517,6 +517,6 @@ class _Playbooks:
 
 def _language_of(job: Job) -> str | None:
     """The language of the prompt; None for a job without one."""
-    from hermes_cron.domain.phrase import language
+    from hermes_cron.domain.schedule.phrase import language
 
     return language(job.prompt) if job.prompt else None

@@ -129,7 +129,7 @@ class _Order:
 
 
 def _order(state: Cli, text: str, said: dict[str, Plain]) -> _Order:
-    from hermes_cron.domain import phrase as grammar
+    from hermes_cron.domain.schedule import phrase as grammar
     from hermes_cron.jobs.names import name_from
     from hermes_cron.jobs.phrasing import written
 

@@ -81,7 +81,7 @@ class RunsBy:
 
 def show(state: Cli, job: Job, *, missing: tuple[str, ...], dry_run: bool, phrase: str) -> None:
     """The echo of ``add``, in the language of the phrase unless one was asked for."""
-    from hermes_cron.domain.phrase import language
+    from hermes_cron.domain.schedule.phrase import language
 
     lang = state.lang_option or state.settings.language or language(phrase + (job.prompt or ""))
     now = state.clock.now()
@@ -119,7 +119,7 @@ def show(state: Cli, job: Job, *, missing: tuple[str, ...], dry_run: bool, phras
 
 def upcoming(job: Job, now: datetime, count: int) -> list[datetime]:
     """The next instants at which the job is due, within its life span."""
-    from hermes_cron.domain.trigger import instants
+    from hermes_cron.domain.schedule.trigger import instants
 
     if job.trigger is None:
         return []
@@ -130,8 +130,8 @@ def upcoming(job: Job, now: datetime, count: int) -> list[datetime]:
 
 def said_when(job: Job, lang: str, phrase: str = "") -> str:
     """The schedule in words, its zone, and what "workday" does not know."""
-    from hermes_cron.domain import caution
-    from hermes_cron.domain.words import words
+    from hermes_cron.domain.schedule import caution
+    from hermes_cron.domain.schedule.words import words
 
     said = "-"
     if job.trigger is not None:
@@ -142,7 +142,7 @@ def said_when(job: Job, lang: str, phrase: str = "") -> str:
 
 def warnings_of(job: Job, phrase: str = "") -> list[str]:
     """What may surprise, in short English sentences."""
-    from hermes_cron.domain import caution
+    from hermes_cron.domain.schedule import caution
 
     return [] if job.trigger is None else caution.warnings(job.trigger, f"{phrase} {' '.join(job.schedule)}")
 
@@ -170,7 +170,7 @@ def by_text(by: RunsBy, lang: str) -> str:
 
 def _notes(job: Job, phrase: str, lang: str) -> list[str]:
     """Warnings that the line "when" does not say yet."""
-    from hermes_cron.domain import caution
+    from hermes_cron.domain.schedule import caution
 
     language: Literal["en", "zh"] = "zh" if lang == "zh" else "en"
     found = [warning for warning in warnings_of(job, phrase) if warning != caution.HOLIDAYS]

@@ -35,9 +35,9 @@ def explain(
     now: Annotated[str | None, typer.Option("--now", help="As if it were this instant: 2026-12-01T09:00.")] = None,
     count: Annotated[int, typer.Option("--count", min=1, max=1000, help="How many next instants.")] = 3,
 ) -> None:
-    from hermes_cron.domain.forecast import explain as forecast
-    from hermes_cron.domain.forecast import render
-    from hermes_cron.domain.phrase import language
+    from hermes_cron.domain.schedule.forecast import explain as forecast
+    from hermes_cron.domain.schedule.forecast import render
+    from hermes_cron.domain.schedule.phrase import language
 
     state = cli()
     zone = zone_named(state, tz)
@@ -75,7 +75,7 @@ def instant_of(text: str, zone: ZoneInfo) -> datetime:
 
 def _parts(text: str, now: datetime, zone: ZoneInfo) -> tuple[str, str | None]:
     """The schedule, and the prompt where one follows."""
-    from hermes_cron.domain.phrase import split
+    from hermes_cron.domain.schedule.phrase import split
 
     try:
         return split(text, now=now, zone=zone)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hermes_cron.domain.trigger import Trigger
+    from hermes_cron.domain.schedule.trigger import Trigger
 
 Scalar = str | int | float | bool | None
 
@@ -137,7 +137,7 @@ def dump_job(job: Job) -> str:
 
     Durations are whole microseconds, instants ISO text with offset; ``load_job`` gives an equal value back.
     """
-    from hermes_cron.domain.trigger import dump
+    from hermes_cron.domain.schedule.trigger import dump
 
     record: dict[str, object] = {name: getattr(job, name) for name in _PLAIN}
     record.update({name: list(getattr(job, name)) for name in _LISTS})
@@ -159,7 +159,7 @@ def dump_job(job: Job) -> str:
 
 def load_job(text: str) -> Job:
     """The job that ``dump_job`` wrote. A record of an older version may lack a field: its default then holds."""
-    from hermes_cron.domain.trigger import load
+    from hermes_cron.domain.schedule.trigger import load
 
     record = json.loads(text)
     given: dict[str, Any] = {name: record[name] for name in _PLAIN if name in record}

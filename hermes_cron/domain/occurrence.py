@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from hermes_cron.domain.job import CatchUp, Job
 from hermes_cron.domain.run import OccurrenceState
-from hermes_cron.domain.trigger import Interval, Once, Trigger, instants, next_after, period, previous_before
+from hermes_cron.domain.schedule.trigger import Interval, Once, Trigger, instants, next_after, period, previous_before
 
 WINDOW = timedelta(hours=24)
 CATCH_UP_CAP = 100

@@ -20,7 +20,7 @@ from hermes_cron.jobs.resolve import databases_named, no_database
 from hermes_cron.jobs.save import span_text
 
 if TYPE_CHECKING:
-    from hermes_cron.domain.trigger import Trigger
+    from hermes_cron.domain.schedule.trigger import Trigger
 
 _LONG_AGO = (datetime(1970, 1, 5, 12, tzinfo=UTC), datetime(1971, 3, 3, 7, tzinfo=UTC))
 
@@ -149,7 +149,7 @@ class _Reading:
         return (name, zone) if zone else ("UTC", ZoneInfo("UTC"))
 
     def _trigger(self, now: datetime, zone: ZoneInfo) -> Trigger | None:
-        from hermes_cron.domain.trigger import any_of
+        from hermes_cron.domain.schedule.trigger import any_of
 
         if "schedule" not in self._lines and not self.faults:  # beside "shedule" it would only repeat
             self._fault("", "schedule is missing")
@@ -175,7 +175,7 @@ class _Reading:
         return (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
 
     def _check_jitter(self, trigger: Trigger | None, zone: ZoneInfo, now: datetime) -> None:
-        from hermes_cron.domain.trigger import period
+        from hermes_cron.domain.schedule.trigger import period
 
         jitter: timedelta = self._given.get("jitter", timedelta(0))
         if not jitter or trigger is None:
@@ -269,7 +269,7 @@ def read_phrase(phrase: str, now: datetime, zone: ZoneInfo) -> Trigger:
     A date that has passed is still what the file says and just never fires: a one-shot that is done must not turn its
     file into a broken one. Only an absolute one, which reads the same at any time; "yesterday" stays an error.
     """
-    from hermes_cron.domain.phrase import parse
+    from hermes_cron.domain.schedule.phrase import parse
 
     try:
         return parse(phrase, now=now, zone=zone)

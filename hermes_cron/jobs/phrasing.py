@@ -6,9 +6,9 @@ import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from hermes_cron.domain.phrase import language, parse
-from hermes_cron.domain.trigger import Interval, Once, Trigger
-from hermes_cron.domain.words import words
+from hermes_cron.domain.schedule.phrase import language, parse
+from hermes_cron.domain.schedule.trigger import Interval, Once, Trigger
+from hermes_cron.domain.schedule.words import words
 from hermes_cron.errors import HermesCronError
 
 _LIST = re.compile(r"\s*[;；]\s*")

@@ -14,7 +14,7 @@ from hermes_cron.jobs.files import name_of
 from hermes_cron.jobs.load import Known, parse_job
 
 if TYPE_CHECKING:
-    from hermes_cron.domain.trigger import Trigger
+    from hermes_cron.domain.schedule.trigger import Trigger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,6 @@ def summary(job: Job) -> str:
 
 def _when(trigger: Trigger, zone: ZoneInfo) -> dict[str, str]:
     """Short words; the Chinese ones are short by themselves, but for the beginning of an interval."""
-    from hermes_cron.domain.words import short, words
+    from hermes_cron.domain.schedule.words import short, words
 
     return {"en": short(trigger, zone), "zh": words(trigger, lang="zh", zone=zone).partition("，从")[0]}

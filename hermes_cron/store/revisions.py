@@ -14,7 +14,7 @@ from sqlalchemy import RowMapping
 
 from hermes_cron.domain.job import CatchUp, Job
 from hermes_cron.domain.occurrence import Reason, Timing
-from hermes_cron.domain.trigger import dump, load
+from hermes_cron.domain.schedule.trigger import dump, load
 
 TIMING = ("trigger", "timezone", "policy", "paused")
 """Two revisions that agree in these columns are one."""

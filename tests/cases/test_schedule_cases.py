@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hermes_cron.domain.forecast import explain
-from hermes_cron.domain.phrase import parse, split
-from hermes_cron.domain.trigger import (
+from hermes_cron.domain.schedule.forecast import explain
+from hermes_cron.domain.schedule.phrase import parse, split
+from hermes_cron.domain.schedule.trigger import (
     Cron,
     Interval,
     Once,
@@ -25,7 +25,7 @@ from hermes_cron.domain.trigger import (
     next_after,
     previous_before,
 )
-from hermes_cron.domain.words import words
+from hermes_cron.domain.schedule.words import words
 from hermes_cron.errors import HermesCronError, PromptEmpty
 
 DATA = Path(__file__).parent / "data"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hermes_cron.domain.job import CatchUp
 from hermes_cron.domain.occurrence import CATCH_UP_CAP, WINDOW, Reason, Timing, due_between, grace_of, plan_due
 from hermes_cron.domain.run import OccurrenceState
-from hermes_cron.domain.trigger import Cron, Interval, Once, any_of
+from hermes_cron.domain.schedule.trigger import Cron, Interval, Once, any_of
 
 START = datetime(2026, 10, 24, 12, tzinfo=UTC)  # the zone's clock goes back that night
 TRIGGERS = st.sampled_from(

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hermes_cron.domain.days import CronDays, EveryDays, EveryMonths, EveryWeeks, MonthDays, MonthWorkdays
-from hermes_cron.domain.trigger import (
+from hermes_cron.domain.schedule.days import CronDays, EveryDays, EveryMonths, EveryWeeks, MonthDays, MonthWorkdays
+from hermes_cron.domain.schedule.trigger import (
     Cron,
     Interval,
     Rule,

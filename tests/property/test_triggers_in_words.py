@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_cron.domain.days import CronDays, EveryDays, EveryMonths, EveryWeeks, MonthDays, MonthWorkdays
-from hermes_cron.domain.phrase import LONGEST, parse, split
-from hermes_cron.domain.timetable import at_times, canonical, in_window
-from hermes_cron.domain.trigger import Cron, Interval, Once, Rule, Times, Trigger, Window, any_of, instants
-from hermes_cron.domain.words import short, words
+from hermes_cron.domain.schedule.days import CronDays, EveryDays, EveryMonths, EveryWeeks, MonthDays, MonthWorkdays
+from hermes_cron.domain.schedule.phrase import LONGEST, parse, split
+from hermes_cron.domain.schedule.timetable import at_times, canonical, in_window
+from hermes_cron.domain.schedule.trigger import Cron, Interval, Once, Rule, Times, Trigger, Window, any_of, instants
+from hermes_cron.domain.schedule.words import short, words
 from hermes_cron.errors import HermesCronError, PromptEmpty
 
 ZONES = ["Asia/Shanghai", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "UTC", "Asia/Kathmandu"]

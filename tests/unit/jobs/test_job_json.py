@@ -22,7 +22,7 @@ from hermes_cron.domain.job import (
     dump_job,
     load_job,
 )
-from hermes_cron.domain.phrase import parse
+from hermes_cron.domain.schedule.phrase import parse
 
 NOW = datetime(2026, 12, 1, 1, 0, tzinfo=UTC)
 ZONE = ZoneInfo("Asia/Shanghai")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_cron.domain.job import CatchUp, Job, Keep, Limits, Overlap, PlaybookMode, PlaybookUse, Template
-from hermes_cron.domain.phrase import parse
-from hermes_cron.domain.trigger import AnyOf, Cron
+from hermes_cron.domain.schedule.phrase import parse
+from hermes_cron.domain.schedule.trigger import AnyOf, Cron
 from hermes_cron.errors import JobFileError
 from hermes_cron.jobs.keys import KEYS, NOT_YET
 from hermes_cron.jobs.load import Known, parse_job, zone_of

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hermes_cron.domain.phrase import parse
+from hermes_cron.domain.schedule.phrase import parse
 from hermes_cron.jobs.phrasing import written
 
 NOW = datetime(2026, 12, 1, 2, 0, 30, tzinfo=UTC)  # Tuesday, 10:00:30 in Shanghai

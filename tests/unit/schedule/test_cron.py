@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from cronsim import CronSim
 
-from hermes_cron.domain import cron
-from hermes_cron.domain.trigger import Cron, instants, next_after
+from hermes_cron.domain.schedule import cron
+from hermes_cron.domain.schedule.trigger import Cron, instants, next_after
 from hermes_cron.errors import ScheduleInvalid, ScheduleNeverFires
 
 

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hermes_cron import errors
-from hermes_cron.domain.phrase import parse
-from hermes_cron.domain.trigger import dump, instants, load
-from hermes_cron.domain.words import words
+from hermes_cron.domain.schedule.phrase import parse
+from hermes_cron.domain.schedule.trigger import dump, instants, load
+from hermes_cron.domain.schedule.words import words
 from hermes_cron.errors import HermesCronError
 
 PAGE = (Path(__file__).parents[3] / "docs/formats/schedules.md").read_text("utf-8")

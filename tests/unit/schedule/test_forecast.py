@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hermes_cron.domain.forecast import explain, render
-from hermes_cron.domain.phrase import parse
-from hermes_cron.domain.trigger import Cron, Interval, Once, period
-from hermes_cron.domain.words import short
+from hermes_cron.domain.schedule.forecast import explain, render
+from hermes_cron.domain.schedule.phrase import parse
+from hermes_cron.domain.schedule.trigger import Cron, Interval, Once, period
+from hermes_cron.domain.schedule.words import short
 from hermes_cron.errors import ScheduleInPast
 
 NOW = datetime.fromisoformat("2026-11-30T18:00:00+08:00")

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hermes_cron import errors
-from hermes_cron.domain.phrase import parse
-from hermes_cron.domain.trigger import Cron, Interval, Once, Trigger
-from hermes_cron.domain.words import words
+from hermes_cron.domain.schedule.phrase import parse
+from hermes_cron.domain.schedule.trigger import Cron, Interval, Once, Trigger
+from hermes_cron.domain.schedule.words import words
 
 ZONE = ZoneInfo("Asia/Shanghai")
 NOW = datetime.fromisoformat("2026-12-01T10:00:00+08:00")

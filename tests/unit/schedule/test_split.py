@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hermes_cron.domain.phrase import language, parse, parse_many, split
-from hermes_cron.domain.trigger import AnyOf, Cron
+from hermes_cron.domain.schedule.phrase import language, parse, parse_many, split
+from hermes_cron.domain.schedule.trigger import AnyOf, Cron
 from hermes_cron.errors import PromptEmpty, ScheduleAmbiguous, ScheduleInPast, ScheduleInvalid
 
 NOW = datetime(2026, 12, 1, 10, tzinfo=UTC)

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from hermes_cron.domain.job import Job
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
-from hermes_cron.domain.trigger import Cron, Interval, Once, any_of
+from hermes_cron.domain.schedule.trigger import Cron, Interval, Once, any_of
 from hermes_cron.home import Home
 from hermes_cron.jobs.files import JobFiles
 from hermes_cron.store import claims, history, jobs, runs

@@ -10,7 +10,7 @@ import pytest
 from hermes_cron.domain.job import CatchUp
 from hermes_cron.domain.occurrence import Reason, Span, Timing, jitter_of, plan_due
 from hermes_cron.domain.run import OccurrenceState
-from hermes_cron.domain.trigger import AnyOf, Cron, Interval, Once
+from hermes_cron.domain.schedule.trigger import AnyOf, Cron, Interval, Once
 
 ZONE = ZoneInfo("UTC")
 DAY = timedelta(days=1)

@@ -12,8 +12,8 @@ from datetime import date, datetime
 from typing import Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.parts import Daypart, Unit
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.parts import Daypart, Unit
 from hermes_cron.errors import HermesCronError, ScheduleAmbiguous, ScheduleInvalid
 
 Language: TypeAlias = Literal["en", "zh"]

@@ -10,9 +10,9 @@ import re
 from dataclasses import replace
 from functools import cache
 
-from hermes_cron.domain import english, phrase_en
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.chinese import (
+from hermes_cron.domain.schedule import english, phrase_en
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.chinese import (
     AND,
     DATE,
     DAY,
@@ -45,8 +45,8 @@ from hermes_cron.domain.chinese import (
     one_of,
     whole,
 )
-from hermes_cron.domain.parts import Daypart, Unit
-from hermes_cron.domain.scan import Reader, run
+from hermes_cron.domain.schedule.parts import Daypart, Unit
+from hermes_cron.domain.schedule.scan import Reader, run
 from hermes_cron.errors import ScheduleInvalid
 
 

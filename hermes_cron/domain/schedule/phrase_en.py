@@ -10,8 +10,8 @@ import re
 from datetime import timedelta
 from functools import cache
 
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.english import (
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.english import (
     ADVERBS,
     AND,
     BARE_TIME,
@@ -45,8 +45,8 @@ from hermes_cron.domain.english import (
     weekday,
     whole,
 )
-from hermes_cron.domain.parts import Daypart, Unit
-from hermes_cron.domain.scan import Reader, run
+from hermes_cron.domain.schedule.parts import Daypart, Unit
+from hermes_cron.domain.schedule.scan import Reader, run
 from hermes_cron.errors import ScheduleInvalid
 
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from datetime import datetime, time
 from typing import NoReturn
 
-from hermes_cron.domain import oneshot
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.bag import ONE_DAY, SELECTORS, Bag
-from hermes_cron.domain.beginning import counted, day_of
-from hermes_cron.domain.days import CronDays, Days
-from hermes_cron.domain.parts import Unit
-from hermes_cron.domain.refusal import (
+from hermes_cron.domain.schedule import oneshot
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.bag import ONE_DAY, SELECTORS, Bag
+from hermes_cron.domain.schedule.beginning import counted, day_of
+from hermes_cron.domain.schedule.days import CronDays, Days
+from hermes_cron.domain.schedule.parts import Unit
+from hermes_cron.domain.schedule.refusal import (
     Setting,
     ambiguous,
     every_with_a_time,
@@ -25,12 +25,12 @@ from hermes_cron.domain.refusal import (
     needs_an_hour,
     not_understood,
 )
-from hermes_cron.domain.selected import selected
-from hermes_cron.domain.stepped import repeated
-from hermes_cron.domain.times import clock_text, minutes_of
-from hermes_cron.domain.timetable import at_times
-from hermes_cron.domain.trigger import Trigger
-from hermes_cron.domain.wallclock import fixed_instant
+from hermes_cron.domain.schedule.selected import selected
+from hermes_cron.domain.schedule.stepped import repeated
+from hermes_cron.domain.schedule.times import clock_text, minutes_of
+from hermes_cron.domain.schedule.timetable import at_times
+from hermes_cron.domain.schedule.trigger import Trigger
+from hermes_cron.domain.schedule.wallclock import fixed_instant
 from hermes_cron.errors import ScheduleAmbiguous, ScheduleInvalid
 
 

@@ -8,9 +8,17 @@ from __future__ import annotations
 from datetime import date
 from typing import TypeAlias
 
-from hermes_cron.domain.days import CronDays, Days, EveryDays, EveryMonths, EveryWeeks, MonthDays, MonthWorkdays
-from hermes_cron.domain.refusal import Language
-from hermes_cron.domain.timetable import weekday_field
+from hermes_cron.domain.schedule.days import (
+    CronDays,
+    Days,
+    EveryDays,
+    EveryMonths,
+    EveryWeeks,
+    MonthDays,
+    MonthWorkdays,
+)
+from hermes_cron.domain.schedule.refusal import Language
+from hermes_cron.domain.schedule.timetable import weekday_field
 
 Plain: TypeAlias = CronDays | MonthDays | MonthWorkdays
 _WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")

@@ -16,8 +16,8 @@ from itertools import islice, pairwise
 from typing import Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
-from hermes_cron.domain import cron, wallclock
-from hermes_cron.domain.days import (
+from hermes_cron.domain.schedule import cron, wallclock
+from hermes_cron.domain.schedule.days import (
     CronDays,
     Days,
     EveryDays,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from hermes_cron.domain.parts import ClockWord, Daypart
+from hermes_cron.domain.schedule.parts import ClockWord, Daypart
 from hermes_cron.errors import ScheduleAmbiguous, ScheduleInvalid
 
 # (first hour, last hour, what to add) as said; an hour in none of the rows contradicts the word

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.bag import SELECTORS, Bag
-from hermes_cron.domain.days import CronDays, Days, MonthDays, MonthWorkdays
-from hermes_cron.domain.parts import Unit
-from hermes_cron.domain.refusal import Setting, ambiguous, needs_a_time, not_understood, weekday_name
-from hermes_cron.domain.times import clock_text, minutes_of
-from hermes_cron.domain.timetable import at_times, beginning, number_list, weekday_field
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.bag import SELECTORS, Bag
+from hermes_cron.domain.schedule.days import CronDays, Days, MonthDays, MonthWorkdays
+from hermes_cron.domain.schedule.parts import Unit
+from hermes_cron.domain.schedule.refusal import Setting, ambiguous, needs_a_time, not_understood, weekday_name
+from hermes_cron.domain.schedule.times import clock_text, minutes_of
+from hermes_cron.domain.schedule.timetable import at_times, beginning, number_list, weekday_field
 from hermes_cron.errors import HermesCronError, ScheduleInvalid
 
 QUARTERS = (1, 4, 7, 10)
@@ -120,7 +120,7 @@ def _once_or_always(days: Days, clock: p.Clock | None, setting: Setting) -> Herm
     """A weekday or a day of the month that neither "every" nor "next" goes with."""
     if clock is None:
         return needs_a_time(setting, lead="每" if setting.lang == "zh" else "every ")
-    from hermes_cron.domain.words import words
+    from hermes_cron.domain.schedule.words import words
 
     minutes = minutes_of(clock.times, None, once=False)
     always = at_times(days, minutes)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
 
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.bag import Bag
-from hermes_cron.domain.days import Days
-from hermes_cron.domain.refusal import Setting
-from hermes_cron.domain.times import minutes_of
-from hermes_cron.domain.timetable import beginning, from_day
-from hermes_cron.domain.wallclock import fixed_instant
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.bag import Bag
+from hermes_cron.domain.schedule.days import Days
+from hermes_cron.domain.schedule.refusal import Setting
+from hermes_cron.domain.schedule.times import minutes_of
+from hermes_cron.domain.schedule.timetable import beginning, from_day
+from hermes_cron.domain.schedule.wallclock import fixed_instant
 from hermes_cron.errors import ScheduleInvalid
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from hermes_cron.domain import parts as p
+from hermes_cron.domain.schedule import parts as p
 
 Reader: TypeAlias = Callable[[re.Match[str]], Iterable[p.Part]]
 

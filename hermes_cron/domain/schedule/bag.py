@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.refusal import Setting, not_understood
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.refusal import Setting, not_understood
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.parts import Daypart, Unit
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.parts import Daypart, Unit
 from hermes_cron.errors import ScheduleInvalid, ScheduleNeverFires
 
 _NUMBERS = {

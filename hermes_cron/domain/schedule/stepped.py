@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.bag import SELECTORS, Bag
-from hermes_cron.domain.beginning import counted, instant_of
-from hermes_cron.domain.days import CronDays, Days
-from hermes_cron.domain.refusal import Setting, ambiguous
-from hermes_cron.domain.selected import require_recurring, selected
-from hermes_cron.domain.times import clock_text, minutes_of
-from hermes_cron.domain.timetable import all_day, at_times, in_window, number_list
-from hermes_cron.domain.trigger import Cron, Interval, Trigger, any_of
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.bag import SELECTORS, Bag
+from hermes_cron.domain.schedule.beginning import counted, instant_of
+from hermes_cron.domain.schedule.days import CronDays, Days
+from hermes_cron.domain.schedule.refusal import Setting, ambiguous
+from hermes_cron.domain.schedule.selected import require_recurring, selected
+from hermes_cron.domain.schedule.times import clock_text, minutes_of
+from hermes_cron.domain.schedule.timetable import all_day, at_times, in_window, number_list
+from hermes_cron.domain.schedule.trigger import Cron, Interval, Trigger, any_of
 from hermes_cron.errors import ScheduleInvalid
 
 

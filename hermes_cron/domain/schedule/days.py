@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TypeAlias
 
-from hermes_cron.domain import cron
+from hermes_cron.domain.schedule import cron
 from hermes_cron.errors import ScheduleInvalid, ScheduleNeverFires
 
 ONE_DAY = timedelta(days=1)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from hermes_cron.domain import days_in_words, phrase
-from hermes_cron.domain.days import CronDays, Days, EveryDays, EveryMonths, EveryWeeks
-from hermes_cron.domain.days_in_words import daily, hour_list, joined, numbers
-from hermes_cron.domain.refusal import Language
-from hermes_cron.domain.times import clock_text
-from hermes_cron.domain.timetable import canonical
-from hermes_cron.domain.trigger import AnyOf, Cron, Interval, Once, Rule, Times, Trigger, Window
-from hermes_cron.domain.wallclock import exists, is_repeated
+from hermes_cron.domain.schedule import days_in_words, phrase
+from hermes_cron.domain.schedule.days import CronDays, Days, EveryDays, EveryMonths, EveryWeeks
+from hermes_cron.domain.schedule.days_in_words import daily, hour_list, joined, numbers
+from hermes_cron.domain.schedule.refusal import Language
+from hermes_cron.domain.schedule.times import clock_text
+from hermes_cron.domain.schedule.timetable import canonical
+from hermes_cron.domain.schedule.trigger import AnyOf, Cron, Interval, Once, Rule, Times, Trigger, Window
+from hermes_cron.domain.schedule.wallclock import exists, is_repeated
 from hermes_cron.errors import HermesCronError
 
 MOST_TIMES = 12

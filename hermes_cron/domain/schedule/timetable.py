@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from hermes_cron.domain.days import (
+from hermes_cron.domain.schedule.days import (
     ONE_DAY,
     CronDays,
     Days,
@@ -16,7 +16,7 @@ from hermes_cron.domain.days import (
     MonthDays,
     MonthWorkdays,
 )
-from hermes_cron.domain.trigger import AnyOf, Cron, Rule, Times, Trigger, Window, any_of, next_after
+from hermes_cron.domain.schedule.trigger import AnyOf, Cron, Rule, Times, Trigger, Window, any_of, next_after
 from hermes_cron.errors import ScheduleInvalid
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import calendar
 from datetime import UTC, date, datetime, time, timedelta
 
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.days import monday_of
-from hermes_cron.domain.refusal import Setting, ambiguous
-from hermes_cron.domain.trigger import Once, Trigger, any_of
-from hermes_cron.domain.wallclock import fixed_instant
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.days import monday_of
+from hermes_cron.domain.schedule.refusal import Setting, ambiguous
+from hermes_cron.domain.schedule.trigger import Once, Trigger, any_of
+from hermes_cron.domain.schedule.wallclock import fixed_instant
 from hermes_cron.errors import HermesCronError, ScheduleInPast, ScheduleInvalid, ScheduleNeverFires
 
 _LEAP_YEAR = 2000

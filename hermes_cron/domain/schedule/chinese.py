@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from datetime import timedelta
 from fractions import Fraction
 
-from hermes_cron.domain import english
-from hermes_cron.domain import parts as p
-from hermes_cron.domain.parts import Daypart, Unit
+from hermes_cron.domain.schedule import english
+from hermes_cron.domain.schedule import parts as p
+from hermes_cron.domain.schedule.parts import Daypart, Unit
 from hermes_cron.errors import ScheduleInvalid
 
 DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}

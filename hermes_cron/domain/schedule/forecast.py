@@ -12,9 +12,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo
 
-from hermes_cron.domain import caution, phrase
-from hermes_cron.domain.refusal import Language
-from hermes_cron.domain.trigger import (
+from hermes_cron.domain.schedule import caution, phrase
+from hermes_cron.domain.schedule.refusal import Language
+from hermes_cron.domain.schedule.trigger import (
     AnyOf,
     Cron,
     Interval,
@@ -28,8 +28,8 @@ from hermes_cron.domain.trigger import (
     names_day,
     next_after,
 )
-from hermes_cron.domain.wallclock import Change, changes
-from hermes_cron.domain.words import words
+from hermes_cron.domain.schedule.wallclock import Change, changes
+from hermes_cron.domain.schedule.words import words
 from hermes_cron.errors import ScheduleInPast
 
 _SHOWN = 3

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hermes_cron.domain import cron
-from hermes_cron.domain.days import CronDays, EveryMonths, MonthWorkdays
-from hermes_cron.domain.days_in_words import numbers, numbers_of_week
-from hermes_cron.domain.refusal import Language
-from hermes_cron.domain.trigger import AnyOf, Cron, Rule, Trigger
+from hermes_cron.domain.schedule import cron
+from hermes_cron.domain.schedule.days import CronDays, EveryMonths, MonthWorkdays
+from hermes_cron.domain.schedule.days_in_words import numbers, numbers_of_week
+from hermes_cron.domain.schedule.refusal import Language
+from hermes_cron.domain.schedule.trigger import AnyOf, Cron, Rule, Trigger
 
 HOLIDAYS = "holidays are not considered"
 _LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)

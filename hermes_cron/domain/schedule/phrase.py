@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from hermes_cron.domain import cron, phrase_en, phrase_zh
-from hermes_cron.domain.assemble import assemble
-from hermes_cron.domain.refusal import Language, Setting, not_understood
-from hermes_cron.domain.trigger import Cron, Trigger, any_of
+from hermes_cron.domain.schedule import cron, phrase_en, phrase_zh
+from hermes_cron.domain.schedule.assemble import assemble
+from hermes_cron.domain.schedule.refusal import Language, Setting, not_understood
+from hermes_cron.domain.schedule.trigger import Cron, Trigger, any_of
 from hermes_cron.errors import HermesCronError, PromptEmpty, ScheduleInvalid
 
 LONGEST = 200
@@ -145,7 +145,7 @@ def _two_phrases(text: str, setting: Setting) -> Trigger | None:
 
 
 def _recurring(text: str, setting: Setting) -> Trigger:
-    from hermes_cron.domain.trigger import Interval, Once
+    from hermes_cron.domain.schedule.trigger import Interval, Once
 
     trigger = _phrase(text.strip(), setting)
     if isinstance(trigger, Once | Interval):
