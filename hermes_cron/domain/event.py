@@ -35,6 +35,15 @@ class ServeStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServeReady:
+    """Its first look at files, owners and due instants is done."""
+
+    owner: str
+    after_s: float
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServeStopping:
     """It starts nothing more. ``running`` runs have ``drain_s`` seconds to end."""
 
@@ -168,7 +177,7 @@ class Cleaned:
 
 
 Event = (
-    ServeStarted | ServeStopping | ServeStopped | JobsChanged | JobFileBroken | InstantsMissed | RunStarted
+    ServeStarted | ServeReady | ServeStopping | ServeStopped | JobsChanged | JobFileBroken | InstantsMissed | RunStarted
     | RunFinished | RunInterrupted | RunLost | ClockJumped | WatchFailed | PassFailed | Cleaned
 )  # fmt: skip
 

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from hermes_cron.domain.event import (
@@ -27,6 +28,7 @@ from hermes_cron.domain.event import (
     RunInterrupted,
     RunLost,
     RunStarted,
+    ServeReady,
     ServeStarted,
     ServeStopped,
     ServeStopping,
@@ -131,11 +133,14 @@ class Service:
             stack.callback(self._timers.stop)
             if self._plan.watch is not None:
                 stack.enter_context(self._plan.watch(self.wakes))
-            wakes = {Wake.RESCAN, Wake.SWEEP, Wake.HOUSEKEEPING}
+            began = monotonic()
+            self._guarded({Wake.RESCAN, Wake.SWEEP, Wake.HOUSEKEEPING})
+            self._plan.emit(ServeReady(owner=self._name, after_s=round(monotonic() - began, 3)))
             while not self._stops and not self._gives_up():
-                self._guarded(wakes)
                 wakes = self.wakes.wait(_WAIT_S)
                 self._mind_the_clock(stalled=not wakes)
+                if not self._stops:
+                    self._guarded(wakes)
             return self._drain(0 if self._stops else _STOPPED_BY_ITSELF)
 
     def once(self) -> int:
