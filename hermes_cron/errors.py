@@ -16,9 +16,7 @@ class HermesCronError(Exception):
     code: ClassVar[str] = "Error"
     exit_code: ClassVar[int] = 1
 
-    def __init__(
-        self, message: str, *, hint: str | None = None, details: dict[str, object] | None = None
-    ) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, details: dict[str, object] | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint

@@ -50,9 +50,7 @@ class Journal(Protocol):
     def append(self, message: Message) -> int:
         """A user or system-made message; returns its seq."""
 
-    def assistant(
-        self, reply: ModelReply, planned: Sequence[PlannedResult], *, phase: str = "main"
-    ) -> tuple[int, ...]:
+    def assistant(self, reply: ModelReply, planned: Sequence[PlannedResult], *, phase: str = "main") -> tuple[int, ...]:
         """The reply, its usage, the result seqs in call order and the intents of effects, in one transaction."""
 
     def result(self, *results: ToolResult) -> None:
@@ -72,9 +70,7 @@ class Fenced(Exception):
 class Database(Protocol):
     """One read-only connection. Not shared between threads, except ``cancel``."""
 
-    def query(
-        self, sql: str, *, timeout_s: float | None = None, row_cap: int | None = None
-    ) -> QueryResult: ...
+    def query(self, sql: str, *, timeout_s: float | None = None, row_cap: int | None = None) -> QueryResult: ...
 
     def schema(self, pattern: str | None = None) -> str: ...
 

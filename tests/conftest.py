@@ -44,7 +44,10 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture
 def run_cli(home: Home) -> RunCli:
     def run(
-        *argv: str, env: Mapping[str, str] | None = None, stdin: str | None = None, at: Home | None = None,
+        *argv: str,
+        env: Mapping[str, str] | None = None,
+        stdin: str | None = None,
+        at: Home | None = None,
         timeout: float = 60,
     ) -> Ran:
         done = subprocess.run(

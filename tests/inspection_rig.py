@@ -36,15 +36,25 @@ class Inspected:
 
 
 def inspect(
-    config: DatabaseConfig, *, password: str | None = None, language: str = "en",
-    params: Mapping[str, Any] | None = None, last: Mapping[str, Any] | None = None,
+    config: DatabaseConfig,
+    *,
+    password: str | None = None,
+    language: str = "en",
+    params: Mapping[str, Any] | None = None,
+    last: Mapping[str, Any] | None = None,
 ) -> Inspected:
     program = override(load(SKILL / f"playbook.{config.engine}.yaml"), params or {})
     named = replace(config, password_ref="secret:db") if password is not None else config
     databases = DatabaseRegistry(configs={config.name: named}, resolve=lambda _: password or "", root=Path("/"))
     inputs = Inputs(
-        skill="inspect-database", program=program, language=language, database=config.name, engine=config.engine,
-        zone="Asia/Shanghai", now=NOW, last=None if last is None else Last(at=YESTERDAY, result=last),
+        skill="inspect-database",
+        program=program,
+        language=language,
+        database=config.name,
+        engine=config.engine,
+        zone="Asia/Shanghai",
+        now=NOW,
+        last=None if last is None else Last(at=YESTERDAY, result=last),
     )
     done = rehearse(
         inputs, databases=databases, home=Home(Path("/nonexistent")), clock=FixedClock(NOW), emit=lambda *_: None

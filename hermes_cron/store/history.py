@@ -263,9 +263,7 @@ class _Proof:
                 _revisions,
                 and_(_revisions.c.job_uid == _spans.c.job_uid, _revisions.c.revision == _spans.c.revision),
             )
-            .where(
-                _spans.c.last_at > self._since, _spans.c.first_at <= self._now, self._of_job(_spans.c.job_uid)
-            )
+            .where(_spans.c.last_at > self._since, _spans.c.first_at <= self._now, self._of_job(_spans.c.job_uid))
         )
         found: dict[str, list[tuple[RowMapping, Timing]]] = {}
         for row in self._conn.execute(query).mappings():

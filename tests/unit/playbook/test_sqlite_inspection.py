@@ -143,7 +143,7 @@ def test_names_that_need_quotes_get_them_in_what_is_to_be_typed(tmp_path: Path) 
         "broken_foreign_keys/or der's, Pa rent", "no_primary_key/or der's", "no_primary_key/nk",
         "fk_without_index/or der's, \"sel ect\"", "redundant_indexes/i y", "redundant_indexes/nk_a",
     }  # fmt: skip
-    assert '1 row of or der\'s points at rows of Pa rent' in found.text
+    assert "1 row of or der's points at rows of Pa rent" in found.text
     connection = sqlite3.connect(tmp_path / "shop.db")
     for line in found.text.split("\n"):
         if line.startswith(("   Do: create index", "   Do: drop index")):
