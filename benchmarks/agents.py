@@ -87,12 +87,12 @@ def bare(base_url: str) -> float:
 
 def ours(base_url: str) -> tuple[float, int]:
     """Seconds from the first start to the last end of 50 jobs due at one instant; locked-store errors."""
-    with rig.fresh_home(f'concurrency = {AT_ONCE}\n[model]\nname = "m"\nbase_url = "{base_url}"\n') as home:
-        with serving(home):
-            wait_for((home.logs / "serve.log").exists, 20)
-            _round(home, "warm", AT_ONCE, after_s=4)
-            took = _round(home, "agent", JOBS, after_s=4)
-            log = (home.logs / "serve.log").read_text(encoding="utf-8")
+    config = f'concurrency = {AT_ONCE}\n[model]\nname = "m"\nbase_url = "{base_url}"\n'
+    with rig.fresh_home(config) as home, serving(home):
+        wait_for((home.logs / "serve.log").exists, 20)
+        _round(home, "warm", AT_ONCE, after_s=4)
+        took = _round(home, "agent", JOBS, after_s=4)
+        log = (home.logs / "serve.log").read_text(encoding="utf-8")
     return took, log.count("locked")
 
 
