@@ -375,6 +375,14 @@ class ModelNotConfigured(ModelError):
     reason = "no_model"
 
 
+class PlaybookOneDatabase(ModelNotConfigured):
+    """A playbook looks at one database a run, and the job names several: leaving some out would be silence."""
+
+    code = "PlaybookOneDatabase"
+    exit_code = 2
+    reason = "several_databases"
+
+
 class PlaybookFailed(ModelError):
     """A playbook ran and could check nothing: a report of "nothing found" would be a lie."""
 

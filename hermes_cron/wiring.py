@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
@@ -187,11 +187,11 @@ class App:
         """How far back due instants are looked for."""
         return timedelta(hours=self.settings.catch_up_hours)
 
-    def sync_jobs(self, *, actor: str) -> Synced:
-        """Bring the store up to the files, once."""
+    def sync_jobs(self, *, actor: str, only: Collection[str] | None = None) -> Synced:
+        """Bring the store up to the files, once; ``only`` these file names when the caller just wrote them."""
         from hermes_cron.store.jobs import sync
 
-        return sync(self.store, self.source, now=self.clock.now(), actor=actor, window=self.catch_up_window)
+        return sync(self.store, self.source, now=self.clock.now(), actor=actor, window=self.catch_up_window, only=only)
 
     def serving(self) -> bool:
         """Whether a scheduler lives on this home."""
@@ -241,6 +241,22 @@ class App:
         known = self.settings.databases
         engines = {name: known[name].engine for name in job.databases if name in known}
         return route(job, library=self.skills, engines=engines, model=self.settings.model.name)
+
+    def refuse_several_databases(self, job: Job) -> None:
+        """Raises ``PlaybookOneDatabase`` where every run of the job would; all other reasons are a run's own."""
+        if job.prompt is None or len(job.databases) < 2:
+            return
+        from hermes_cron.errors import HermesCronError
+        from hermes_cron.models.playbook.inputs import database_for
+        from hermes_cron.models.playbook.load import load
+
+        try:
+            route = self.route(job)
+            program = None if route.playbook is None else load(route.playbook)
+        except HermesCronError:  # `add` shows it as "nothing yet"; no reason to refuse the job
+            return
+        if program is not None and route.skill is not None:
+            database_for(program, route.database, skill=route.skill.name, job=job)
 
     # --- running ---------------------------------------------------------------------------------------------------
 
@@ -489,21 +505,23 @@ class _Playbooks:
         self._language = language
 
     def program(self, route: Route, job: Job, *, now: datetime, last: LastRun) -> PlaybookProgram:
-        from hermes_cron.models.playbook.inputs import Inputs, header, last_of
+        from hermes_cron.models.playbook.inputs import Inputs, database_for, header, last_of
         from hermes_cron.models.playbook.load import load
         from hermes_cron.runner.runner import PlaybookProgram
 
         if route.playbook is None or route.skill is None:
             raise ValueError("the route has no playbook")
+        program = load(route.playbook)
+        database = database_for(program, route.database, skill=route.skill.name, job=job)
         inputs = Inputs(
             skill=route.skill.name,
-            program=load(route.playbook),
+            program=program,
             language=_language_of(job) or self._language,
-            database=route.database,
-            engine=route.engine,
+            database=database,
+            engine=None if database is None else route.engine,
             zone=job.timezone,
             now=now,
-            last=last_of(last.result, last.result_at, skill=route.skill.name, database=route.database),
+            last=last_of(last.result, last.result_at, skill=route.skill.name, database=database),
         )
         return PlaybookProgram(
             data=header(inputs, job.playbook.params), model=inputs.model, tools=inputs.program.tools()

@@ -87,7 +87,7 @@ def add(
         job = order.parsed(state, _free(state, wanted, given=name is not None), known)
     else:
         job = _write(state, order, wanted, given=name is not None, known=known)
-        state.app.sync_jobs(actor="cli")
+        state.app.sync_jobs(actor="cli", only={state.app.jobs.path(job.name).name})
         state.app.wake()
     from hermes_cron.cli import added
 
@@ -114,11 +114,14 @@ class _Order:
         return render(self.values, self.prompt)
 
     def parsed(self, state: Cli, name: str, known: Known) -> Job:
-        """The job as its file will be read. Raises JobFileError for what an option says wrongly."""
+        """The job as its file will be read. Raises JobFileError for what an option says wrongly.
+
+        ``PlaybookOneDatabase``: the job would be added and every run of it would fail.
+        """
         from hermes_cron.jobs.load import parse_job
 
         known = replace(known, databases=known.databases | frozenset(self.missing))
-        return parse_job(
+        job = parse_job(
             self.data(),
             path=f"jobs/{name}.md",
             name=name,
@@ -126,6 +129,8 @@ class _Order:
             host_zone=state.settings.timezone,
             known=known,
         )
+        state.app.refuse_several_databases(job)
+        return job
 
 
 def _order(state: Cli, text: str, said: dict[str, Plain]) -> _Order:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -35,6 +35,7 @@ _TEXTS = {
         "by_script": "script; no model, no tokens",
         "by_model_skill": "{model} with skill {skill}; falls back to nothing",
         "by_model": "{model}; falls back to nothing",
+        "by_nothing_several": "nothing yet: playbook {skill} takes one database a run, the job names several",
         "by_nothing": "nothing yet: no model is set and no playbook fits (hermes-cron model set NAME)",
         "cost_unknown": "unknown until the first run",
         "to_nobody": "{folder}/ only; it is sent to nobody",
@@ -59,6 +60,7 @@ _TEXTS = {
         "by_script": "脚本；不用模型，不花 token",
         "by_model_skill": "{model}，技能 {skill}；没有备用模型",
         "by_model": "{model}；没有备用模型",
+        "by_nothing_several": "暂无：playbook {skill} 一次只巡检一个数据库，任务写了多个",
         "by_nothing": "暂无：没有设置模型，也没有适用的 playbook（hermes-cron model set 模型名）",
         "cost_unknown": "首次运行前未知",
         "to_nobody": "只存到 {folder}/，不发送给任何人",
@@ -124,7 +126,7 @@ def upcoming(job: Job, now: datetime, count: int) -> list[datetime]:
     if job.trigger is None:
         return []
     after = now if job.start is None else max(now, job.start - timedelta(microseconds=1))
-    end = job.until or now.replace(year=min(now.year + 60, 9999), month=1, day=1)
+    end = job.until or datetime(9999, 1, 1, tzinfo=UTC)
     return list(islice(instants(job.trigger, ZoneInfo(job.timezone), after, end), min(count, job.max_runs or count)))
 
 
@@ -149,12 +151,15 @@ def warnings_of(job: Job, phrase: str = "") -> list[str]:
 
 def runs_by(state: Cli, job: Job) -> RunsBy:
     """What a run will be driven by, decided as the runner decides it; no model is called."""
-    from hermes_cron.errors import ModelNotConfigured
+    from hermes_cron.errors import ModelNotConfigured, PlaybookOneDatabase
 
     if job.script is not None:
         return RunsBy(kind="script")
     try:
+        state.app.refuse_several_databases(job)
         route = state.app.route(job)
+    except PlaybookOneDatabase as error:
+        return RunsBy(kind="nothing_several", skill=str(error.details["skill"]))
     except ModelNotConfigured:
         return RunsBy(kind="nothing")
     skill = route.skill.name if route.skill else None

@@ -10,7 +10,7 @@ import typer
 
 from hermes_cron.cli import output
 from hermes_cron.cli.context import Cli, cli
-from hermes_cron.errors import JobFileError, NotFound
+from hermes_cron.errors import JobFileError, NotFound, PlaybookOneDatabase
 from hermes_cron.settings import host_zone
 
 if TYPE_CHECKING:
@@ -91,16 +91,26 @@ def _faults(state: Cli, file: Path, known: Known) -> Iterator[Fault]:
 
     zone = state.settings.timezone if state.home_path.is_home() else host_zone(state.environment)
     name = name_of(file.name) if file.name.endswith(SUFFIX) else file.name
+    data = b""
     try:
-        parse_job(
-            file.read_bytes(), path=_shown(state, file), name=name, now=state.clock.now(), host_zone=zone, known=known
-        )
+        data = file.read_bytes()
+        job = parse_job(data, path=_shown(state, file), name=name, now=state.clock.now(), host_zone=zone, known=known)
+        if state.home_path.is_home():
+            state.app.refuse_several_databases(job)
     except JobFileError as error:
         found = error.details["faults"]
         assert isinstance(found, list)  # noqa: S101 - parse_job's own
         yield from found
+    except PlaybookOneDatabase as error:
+        yield {"file": _shown(state, file), "line": _line_of("databases", data), "message": error.message}
     except OSError as error:
         yield {"file": _shown(state, file), "line": 1, "message": f"cannot be read: {error.strerror}"}
+
+
+def _line_of(key: str, data: bytes) -> int:
+    from hermes_cron.jobs.frontmatter import read_table, split
+
+    return next((entry.line for entry in read_table(split(data)).entries if entry.key == key), 1)
 
 
 def _twins(files: list[Path], state: Cli) -> Iterator[Fault]:

@@ -9,8 +9,12 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from hermes_cron.domain.job import Job
+from hermes_cron.errors import PlaybookOneDatabase
 from hermes_cron.models.playbook.load import override, read
 from hermes_cron.models.playbook.program import Program, Scalar
+
+_SQL_TOOLS = frozenset({"sql_query", "sql_schema"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,23 @@ class Inputs:
     @property
     def model(self) -> str:
         return f"playbook:{self.skill}"
+
+
+def database_for(program: Program, database: str | None, *, skill: str, job: Job) -> str | None:
+    """The database a run of the playbook is about; None for a playbook that looks at none, whatever the job names.
+
+    Raises ``PlaybookOneDatabase``: a report on the first of several would read as if the others were well.
+    """
+    if not _SQL_TOOLS.intersection(program.tools()):
+        return None
+    if len(job.databases) > 1:
+        named = ", ".join(job.databases)
+        raise PlaybookOneDatabase(
+            f"playbook {skill} looks at one database a run, and {job.name} names {len(job.databases)}: {named}",
+            hint="a job for each database, or a model that looks at all of them: hermes-cron model set NAME",
+            details={"skill": skill, "databases": list(job.databases)},
+        )
+    return database
 
 
 def header(inputs: Inputs, params: Mapping[str, Scalar] | None = None) -> dict[str, Any]:
