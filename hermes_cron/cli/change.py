@@ -79,7 +79,7 @@ def replaced(state: Cli, file: Opened, data: bytes) -> None:
     """Put ``data`` in place and bring the store up to it. Raises Conflict when the file changed meanwhile."""
     if data != file.data:
         state.app.jobs.replace(file.listed.name, data, expected_hash=file.hash)
-    state.app.sync_jobs(actor="cli")
+    state.app.sync_jobs(actor="cli", only={file.listed.file_name})
     state.app.wake()
 
 

@@ -128,8 +128,8 @@ def _put(state: Cli, file: Opened, data: bytes, name: str | None) -> None:
         raise Conflict(f'a job "{taken.name}" exists already', hint="--name NAME")
     change.replaced(state, file, data)
     if name and name != file.listed.name:
-        state.app.jobs.rename(file.listed.name, name)
-        state.app.sync_jobs(actor="cli")
+        renamed = state.app.jobs.rename(file.listed.name, name)
+        state.app.sync_jobs(actor="cli", only={file.listed.file_name, renamed.name})
         state.app.wake()
 
 

@@ -42,7 +42,7 @@ def remove(job: Annotated[str, typer.Argument(help="The job: its name, or a uniq
         state.note(texts["kept_job"])
         return 1
     kept = state.app.jobs.remove(found.name, now=state.clock.now())
-    state.app.sync_jobs(actor="cli")
+    state.app.sync_jobs(actor="cli", only={found.file_name})
     state.app.wake()
     command = shlex.join(["mv", str(kept), str(state.home.jobs / found.file_name)])
     if state.json:

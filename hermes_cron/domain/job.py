@@ -129,6 +129,8 @@ class Job:
 
 def name_key(name: str) -> str:
     """Two names with one key are one name: NFC, without regard to case (decision 1)."""
+    if name.isascii():
+        return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 

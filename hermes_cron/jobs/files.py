@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,6 +42,10 @@ def name_of(file_name: str) -> str:
     return unicodedata.normalize("NFC", file_name.removesuffix(SUFFIX))
 
 
+def _is_job(file_name: str) -> bool:
+    return file_name.endswith(SUFFIX) and not file_name.startswith((".", "#"))
+
+
 class JobFile(NamedTuple):
     """One file as the folder shows it; ``stat`` is ``stat_text``'s. A tuple: a folder may hold 10,000."""
 
@@ -64,7 +68,7 @@ class JobFiles:
         try:
             with os.scandir(self.folder) as entries:
                 for entry in entries:
-                    if not entry.name.endswith(SUFFIX) or entry.name.startswith((".", "#")):
+                    if not _is_job(entry.name):
                         continue
                     with contextlib.suppress(FileNotFoundError):  # gone between the listing and the stat
                         if entry.is_file():
@@ -74,6 +78,16 @@ class JobFiles:
         except FileNotFoundError:
             return []
         return sorted(found, key=lambda it: (it.name, it.file_name))
+
+    def look(self, file_names: Collection[str]) -> list[JobFile]:
+        """As ``scan``, of these files only; those that are not there are left out."""
+        found = []
+        for file_name in sorted(file_names):
+            path = self.folder / file_name
+            with contextlib.suppress(FileNotFoundError):
+                if _is_job(file_name) and path.is_file():
+                    found.append(JobFile(file_name=file_name, name=name_of(file_name), stat=stat_text(path.stat())))
+        return found
 
     def names(self) -> list[str]:
         """Names of all job files, sorted."""
@@ -87,7 +101,11 @@ class JobFiles:
         from hermes_cron.domain.job import name_key
 
         key, spelled = name_key(name), name_of(name)
-        same = [found for found in self.scan() if name_key(found.name) == key]
+        try:
+            listed = os.listdir(self.folder)  # noqa: PTH208  # ten thousand names in one call, no stat
+        except FileNotFoundError:
+            return None
+        same = self.look([name for name in listed if _is_job(name) and name_key(name_of(name)) == key])
         return next((found for found in same if found.name == spelled), same[0] if same else None)
 
     def path(self, name: str) -> Path:
