@@ -68,9 +68,9 @@ def instant_of(text: str, zone: ZoneInfo) -> datetime:
     """An option's instant, in ``zone`` where it says no offset. Raises Usage."""
     try:
         found = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise Usage(f'"{text}" is not an instant', hint="such as 2026-12-01T09:00 or 2026-12-01T09:00+08:00") from None
-    return (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
 
 
 def _parts(text: str, now: datetime, zone: ZoneInfo) -> tuple[str, str | None]:

@@ -14,7 +14,7 @@ from hermes_cron.domain.schedule import oneshot
 from hermes_cron.domain.schedule import parts as p
 from hermes_cron.domain.schedule.bag import ONE_DAY, SELECTORS, Bag
 from hermes_cron.domain.schedule.beginning import counted, day_of
-from hermes_cron.domain.schedule.days import CronDays, Days
+from hermes_cron.domain.schedule.days import CronDays, Days, require_count
 from hermes_cron.domain.schedule.parts import Unit
 from hermes_cron.domain.schedule.refusal import (
     Setting,
@@ -65,6 +65,7 @@ def _duration(bag: Bag, setting: Setting) -> NoReturn:
     text, zh = setting.text, setting.lang == "zh"
     always = f"每{text}" if zh else f"every {text}"
     if found is not None and found.every is not None:  # days and more need a time: show a phrase that parses
+        require_count(found.every.count)
         always = every_with_a_time(found.every, setting.lang)
     raise ambiguous(setting, ("once", f"{text}后" if zh else f"in {text}"), ("always", always))
 
@@ -97,6 +98,8 @@ def _on_days(every: p.Every | None, bag: Bag, setting: Setting) -> Trigger:
         clock = _in_part_of_day(clock, daypart)
     if bag.has(p.Between, p.AtMinutes, p.OnTheClock):
         raise not_understood(setting, 'a window needs a step, such as "every 15 minutes"')
+    if every is not None:
+        require_count(every.count)
     bare = every is None and not bag.has(*SELECTORS)
     if bare and bag.has(p.From):
         raise not_understood(setting, 'a beginning needs how often, such as "every day"')

@@ -15,6 +15,7 @@ from hermes_cron.domain.schedule import cron
 from hermes_cron.errors import ScheduleInvalid, ScheduleNeverFires
 
 ONE_DAY = timedelta(days=1)
+MOST_COUNT = 3660
 
 
 def cron_weekday(day: date) -> int:
@@ -33,9 +34,16 @@ def _month_number(day: date) -> int:
     return day.year * 12 + day.month - 1
 
 
+def require_count(every: int) -> None:
+    """Every how many days, weeks or months a rule may come: ten years of days is the most."""
+    if every < 1:
+        raise ScheduleInvalid("every 0 is never", hint='such as "every 2 days at 9am"')
+    if every > MOST_COUNT:
+        raise ScheduleInvalid(f"every {every} is out of range", hint=f"at most every {MOST_COUNT}")
+
+
 def _first_named(days: EveryWeeks | EveryMonths, most: int) -> date:
-    if days.every < 1:
-        raise ScheduleInvalid("every 0 is never", hint='such as "every 2 weeks on monday at 9am"')
+    require_count(days.every)
     for step in range(most):
         if days.matches(days.first + step * ONE_DAY):
             return days.first + step * ONE_DAY
@@ -71,8 +79,7 @@ class EveryDays:
     first: date
 
     def __post_init__(self) -> None:
-        if self.every < 1:
-            raise ScheduleInvalid("every 0 is never", hint='such as "every 2 days at 9am"')
+        require_count(self.every)
 
     def matches(self, day: date) -> bool:
         return day >= self.first and (day - self.first).days % self.every == 0

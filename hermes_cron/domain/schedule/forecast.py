@@ -112,7 +112,7 @@ def explain(
         zone=zone,
         words_en=words(trigger, lang="en", zone=zone),
         words_zh=words(trigger, lang="zh", zone=zone),
-        next=tuple(islice(instants(trigger, zone, now, datetime(9990, 1, 1, tzinfo=UTC)), count)),
+        next=tuple(islice(instants(trigger, zone, now, datetime(9999, 1, 1, tzinfo=UTC)), count)),
         changes=tuple(clock_changes(trigger, now, zone)),
         zone_changes=any(True for _ in _changes_ahead(now, zone)),
         warnings=tuple(caution.warnings(trigger, text)),
@@ -196,7 +196,7 @@ def _next(explanation: Explanation, lang: Language) -> str:
         return "-"
     first, *more = (instant.astimezone(explanation.zone) for instant in explanation.next)
     day = _day(first.date(), lang)
-    utc = "" if explanation.zone.key == "UTC" else f" ({first.astimezone(UTC):%H:%M} UTC)"
+    utc = "" if first.tzname() == "UTC" else f" ({first.astimezone(UTC):%H:%M} UTC)"
     shown = [f"{day} {first:%H:%M}{_seconds(first)} {first.tzname()}{utc}"]
     same = all(each.time() == first.time() and each.utcoffset() == first.utcoffset() for each in more)
     for each in more:

@@ -14,7 +14,7 @@ from hermes_cron.domain.schedule import parts as p
 from hermes_cron.domain.schedule.days import monday_of
 from hermes_cron.domain.schedule.refusal import Setting, ambiguous
 from hermes_cron.domain.schedule.trigger import Once, Trigger, any_of
-from hermes_cron.domain.schedule.wallclock import fixed_instant
+from hermes_cron.domain.schedule.wallclock import LAST_YEAR, fixed_instant
 from hermes_cron.errors import HermesCronError, ScheduleInPast, ScheduleInvalid, ScheduleNeverFires
 
 _LEAP_YEAR = 2000
@@ -95,6 +95,8 @@ def _combine(day: date, minute: int) -> datetime:
 def _future(found: datetime, setting: Setting) -> Once:
     if found <= setting.now:
         raise in_past(setting, found)
+    if found.year > LAST_YEAR:
+        raise ScheduleInvalid(f'"{setting.text}" lies too far ahead', hint=f"years go to {LAST_YEAR}")
     return Once(found)
 
 

@@ -46,7 +46,12 @@ def parse(text: str, *, now: datetime, zone: ZoneInfo, anchor: datetime | None =
     since = (anchor or now).replace(microsecond=0)
     if not pieces:
         raise ScheduleInvalid("the schedule is empty", hint='such as "every weekday 09:00"')
-    return any_of(tuple(_piece(piece, now=now, zone=zone, anchor=since) for piece in pieces))
+    try:
+        return any_of(tuple(_piece(piece, now=now, zone=zone, anchor=since) for piece in pieces))
+    except OverflowError:  # numbers of any length can be typed; instants end with the year 9999
+        raise ScheduleInvalid(
+            f'"{text}" goes beyond what a calendar can say', hint='from "every 1 second" to "every 3660 days"'
+        ) from None
 
 
 def parse_many(texts: Sequence[str], *, now: datetime, zone: ZoneInfo, anchor: datetime | None = None) -> Trigger:

@@ -144,7 +144,10 @@ def next_after(trigger: Trigger, after: datetime, zone: ZoneInfo) -> datetime | 
             return wallclock.next_instant(_pattern(trigger), after, zone)
         case Interval(every, anchor):
             steps = max(0, (after - anchor) // every + 1)
-            return anchor + steps * every
+            try:
+                return anchor + steps * every
+            except OverflowError:  # the calendar ends with the year 9999
+                return None
         case Once(at):
             return at if at > after else None
         case AnyOf(triggers):

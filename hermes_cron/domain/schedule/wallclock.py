@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 ONE_DAY = timedelta(days=1)
 ONE_MINUTE = timedelta(minutes=1)
 HORIZON_YEARS = 50  # cronsim's: the longest real wait is 40 years (29 February on a given weekday around 2100)
-_FIRST_YEAR, _LAST_YEAR = 2, 9990
+_FIRST_YEAR, LAST_YEAR = 2, 9989
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,7 @@ def _local(instant: datetime, zone: ZoneInfo) -> datetime:
 
 def _next_fixed(pattern: Pattern, after: datetime, zone: ZoneInfo) -> datetime | None:
     naive = _local(after, zone)
-    last = date(min(naive.year + HORIZON_YEARS, _LAST_YEAR), 12, 31)
+    last = date(min(naive.year + HORIZON_YEARS, LAST_YEAR), 12, 31)
     day = _next_day(pattern, naive.date(), last)
     index = bisect_right(pattern.minutes, _minute_of(naive)) if day == naive.date() else 0
     while day is not None:
@@ -202,7 +202,7 @@ def _previous_fixed(pattern: Pattern, before: datetime, zone: ZoneInfo) -> datet
 
 
 def _next_real(pattern: Pattern, after: datetime, zone: ZoneInfo) -> datetime | None:
-    last_year = min(after.year + HORIZON_YEARS, _LAST_YEAR)
+    last_year = min(after.year + HORIZON_YEARS, LAST_YEAR)
     start = after
     earliest = _local(after, zone).replace(second=0, microsecond=0) + ONE_MINUTE
     while start.year <= last_year:

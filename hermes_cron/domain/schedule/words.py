@@ -80,6 +80,8 @@ def _cron_phrases(expression: str, lang: Language) -> list[str]:
 
 def _cron_window(minute: str, hour: str, lang: Language) -> list[str]:
     step = 1 if minute == "*" else int(minute[2:]) if minute.startswith("*/") else 0
+    if step > 59:
+        return []
     if hour == "*" and step:
         return [_by_the_clock(step, lang)]
     low, high, hours = hour_list(hour)
