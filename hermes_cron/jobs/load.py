@@ -167,12 +167,13 @@ class _Reading:
         text, line = self._given[key]
         try:
             found = datetime.fromisoformat(text)
-        except ValueError:
+            found = (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
+        except (ValueError, OverflowError):  # the first and the last hours of the calendar have no UTC
             found = None
         if found is None or len(text) <= len("2026-12-01"):
             self._fault(key, f'{key}: expected an instant such as "2026-12-01T09:00", not "{text}"', line)
             return None
-        return (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
+        return found
 
     def _check_jitter(self, trigger: Trigger | None, zone: ZoneInfo, now: datetime) -> None:
         from hermes_cron.domain.schedule.trigger import period
