@@ -120,10 +120,20 @@ def amount(value: object, noun: str) -> str:
     return f"{thousands(value)} {noun}" + ("" if value == 1 else "s")
 
 
+# Words that SQLite never takes for a name (sqlite.org/lang_keywords.html); other engines bring names quoted already.
+_RESERVED = frozenset(
+    """add all alter and as autoincrement between case check collate commit constraint create default deferrable delete
+    distinct drop else escape except exists foreign from group having if in index insert intersect into is isnull join
+    limit not nothing notnull null on or order primary references returning select set table then to transaction union
+    unique update using values when where""".split()
+)
+
+
 def quoted(name: object) -> str:
     """A name as SQL wants it: in double quotes only where it needs them."""
     text = str(name)
-    return text if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) else '"' + text.replace('"', '""') + '"'
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) and text.lower() not in _RESERVED
+    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def _plain(value: object) -> str:

@@ -76,6 +76,8 @@ _STATUS = {
 def judge(step: Step, answer: Answer, names: Mapping[str, Any], language: str) -> Judged:
     """``names`` are params, facts, last and earlier rows; the row's own columns come before facts of the same name."""
     title = step.title.in_(language)
+    if answer.error is not None and any(text in answer.error for text in step.error_is_row):
+        answer = Answer(rows=({"error": one_line(answer.error)},))
     broken = answer.error or _unexpected(step, answer, language)
     if broken is not None:
         return Judged(step=step.id, title=title, not_checked=one_line(broken), failed=True)

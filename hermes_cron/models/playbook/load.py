@@ -33,7 +33,7 @@ _COLUMN = re.compile(r"\*?[A-Za-z_][A-Za-z0-9_]*")
 _TOP = ("playbook", "needs", "params", "facts", "steps", "report")
 _STEP = (
     "id", "title", "finding", "fine", "sql", "shell", "http", "tool", "with", "parse", "when", "because", "expect",
-    "critical", "warning", "info", "evidence", "advice", "save", "key", "unit", "needs",
+    "critical", "warning", "info", "evidence", "advice", "save", "key", "unit", "needs", "error_is_row",
 )  # fmt: skip
 RESERVED = frozenset({"params", "facts", "last", "lang"})
 
@@ -262,7 +262,7 @@ def _step(at: _At) -> Step:
         parse=_parse(at, source), when=at.expression("when"), because=at.both("because"), expect=Expect(expect),
         levels=levels, evidence=evidence, advice=at.both("advice"), finding=at.both("finding") or title,
         fine=at.both("fine"), save=at.text("save") or step_id, key=at.words("key"), unit=at.both("unit"),
-        needs=_needs(at),
+        needs=_needs(at), error_is_row=at.words("error_is_row"),
     )  # fmt: skip
 
 

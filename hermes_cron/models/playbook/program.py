@@ -80,6 +80,7 @@ class Step:
 
     ``levels`` are tried in the order of ``Severity``; ``finding`` names one finding, ``title`` the check.
     ``key`` are the columns that name a row from run to run. ``unit`` is what ``was 12 %`` is counted in.
+    ``error_is_row``: an error that holds one of these texts is what the step looks for; its row is ``{error}``.
     """
 
     id: str
@@ -100,6 +101,7 @@ class Step:
     key: tuple[str, ...] = ()
     unit: Text | None = None
     needs: Needs = Needs()
+    error_is_row: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,3 +163,44 @@ def test_a_file_that_is_empty_or_no_database(tmp_path: Path, content: bytes) -> 
         return
     with pytest.raises(HermesCronError, match="not a database"):
         inspect(_config(tmp_path / "shop.db"))
+
+
+def test_a_damaged_file_is_the_first_finding_and_never_just_not_checked(tmp_path: Path) -> None:
+    path = tmp_path / "hurt.db"
+    connection = sqlite3.connect(path)
+    connection.execute("create table t (id integer primary key, s text)")
+    connection.executemany("insert into t (s) values (?)", [("x" * 500,) for _ in range(2000)])
+    connection.execute("create index t_s on t (s)")
+    connection.commit()
+    connection.close()
+    with path.open("r+b") as file:
+        file.seek(4096 * 20)
+        file.write(b"\xff" * 4096 * 10)
+    for language, head in (("en", "# prod: 1 critical"), ("zh", "# prod：1 项严重")):
+        found = inspect(_config(path), language=language)
+        assert found.text.startswith(head)
+        assert "malformed" in found.text
+        first = found.result["findings"][0]
+        assert (first["step"], first["severity"]) == ("integrity", "critical")
+
+
+def test_advice_can_be_pasted_whatever_the_names_are(tmp_path: Path) -> None:
+    """Reserved words are quoted, and a name that holds SQL stays a name."""
+    path = tmp_path / "odd.db"
+    config = _made(
+        path,
+        """
+        create table keep (id integer primary key);
+        create table "order" (id integer primary key, "group" int references keep (id));
+        create table "x; drop table keep; --" (
+          id integer primary key, "a""); drop table keep; --" int references keep (id));
+        """,
+    )
+    lines = [line.strip() for line in inspect(config).text.splitlines()]
+    advice = [line.removeprefix("Do: ") for line in lines if line.startswith("Do: create index")]
+    assert len(advice) == 2
+    connection = sqlite3.connect(path)
+    for statement in advice:
+        connection.execute(statement)
+    assert connection.execute("select count(*) from sqlite_master where name = 'keep'").fetchone() == (1,)
+    connection.close()
