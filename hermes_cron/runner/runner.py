@@ -21,7 +21,7 @@ from hermes_cron.domain.command import Flag, RunCommand
 from hermes_cron.domain.job import Job, Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.transcript import Header, Message
-from hermes_cron.errors import HermesCronError, ModelError
+from hermes_cron.errors import DiskFull, HermesCronError, ModelError
 from hermes_cron.experience.skills import SkillLibrary
 from hermes_cron.home import Home
 from hermes_cron.ports import Clock, Databases, Emit, Fenced, Journal, Model
@@ -250,7 +250,8 @@ class Runner:
         try:
             path = outputs.write(self._parts.home, job_name=taken.job.name, run_id=taken.id, text=text)
         except HermesCronError as lost:
-            return replace(outcome, state=RunState.FAILED, reason="output_not_written", error=lost.message)
+            reason = "disk_full" if isinstance(lost, DiskFull) else "output_not_written"
+            return replace(outcome, state=RunState.FAILED, reason=reason, error=lost.message)
         return replace(outcome, output_path=path)
 
 
