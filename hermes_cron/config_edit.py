@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hermes_cron import config_keys, files
 from hermes_cron.config_keys import Scalar, Setting
-from hermes_cron.errors import ConfigError, HermesCronError, NotFound, SecretInPlainSight, Usage
+from hermes_cron.errors import ConfigError, NotFound, SecretInPlainSight, Usage
 from hermes_cron.settings import Environment, Settings, environment
 
 if TYPE_CHECKING:
@@ -72,13 +72,18 @@ def typed(setting: Setting, keys: Keys, text: str) -> Scalar:
             hint=f"hermes-cron secrets set NAME   then   hermes-cron config set {name} secret:NAME",
         ) from None
     if wrong:
-        raise ConfigError(f"{name}: {wrong}", hint="docs/settings.md")
+        raise ConfigError(f"{name}: {wrong}", hint=f"hermes-cron config set {name} VALUE   (keys: docs/settings.md)")
     return value
 
 
 def edit_config(home: Home, changes: Mapping[str, Scalar | None], env: Environment | None = None) -> None:
     """``change`` with keys as people spell them. None also removes a whole table: ``databases.prod``."""
-    change(home, environment() if env is None else env, {keys_of(name): value for name, value in changes.items()})
+    values: dict[Keys, Scalar | None] = {}
+    for name, value in changes.items():
+        keys = keys_of(name)
+        setting = config_keys.find(keys)
+        values[keys] = typed(setting, keys, value) if setting and isinstance(value, str) else value
+    change(home, environment() if env is None else env, values)
 
 
 def change(home: Home, env: Environment, values: Mapping[Keys, Scalar | None]) -> None:
@@ -102,7 +107,7 @@ def change(home: Home, env: Environment, values: Mapping[Keys, Scalar | None]) -
         raise ConfigError(f"{home.config}: {error}", hint=f"edit {home.config}") from error
     try:
         Settings.parse(changed, home.config, env)
-    except HermesCronError as error:
+    except ConfigError as error:
         error.hint = (
             "nothing was changed; set what belongs together at once: hermes-cron config set KEY=VALUE KEY=VALUE"
         )

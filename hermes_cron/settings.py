@@ -77,6 +77,10 @@ def command_environment(variables: Mapping[str, str] | None = None) -> dict[str,
     return {name: env[name] for name in _PASSED_ON if name in env}
 
 
+NO_MODEL = "none"
+"""What people answer, set or export to have no model: never the name of one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
     """``name`` None: no model. ``key_ref`` names a secret; ``key`` is the environment's and goes before it."""
@@ -244,8 +248,9 @@ def host_zone(env: Environment) -> str:
 def _model(tables: Mapping[str, object], env: Environment) -> ModelSettings:
     if env.base_url and (wrong := _url_fault(env.base_url)):
         raise ConfigError(f"OPENAI_BASE_URL: {wrong}", hint="unset OPENAI_BASE_URL, or set a URL")
+    name = env.model or _maybe(tables, "model.name", str)
     return ModelSettings(
-        name=env.model or _maybe(tables, "model.name", str),
+        name=None if name == NO_MODEL else name,
         base_url=env.base_url or _maybe(tables, "model.base_url", str),
         key_ref=_maybe(tables, "model.key", str),
         key=env.api_key,

@@ -12,8 +12,8 @@ import typer
 from hermes_cron import config_keys, files, shipped
 from hermes_cron.cli import output
 from hermes_cron.cli.context import Cli, cli
-from hermes_cron.errors import Conflict, SecretInPlainSight, Usage
-from hermes_cron.settings import Settings, host_zone
+from hermes_cron.errors import ConfigError, Conflict, SecretInPlainSight, Usage
+from hermes_cron.settings import NO_MODEL, Settings, host_zone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,12 +85,13 @@ def init(
     home, env = state.home_path, state.environment
     given = _Answers(
         timezone=timezone or host_zone(env), language=language,
-        model=None if model in (None, "", "none") else model, base_url=base_url,
-        databases=dict(_database(text) for text in database),
+        model=None if model in (None, "", NO_MODEL) else model, base_url=base_url,
+        databases=dict(_database(text, home) for text in database),
     )  # fmt: skip
     existed = home.is_home()
     if not existed and state.is_terminal and not state.yes:
         _ask(state, given, asked={"timezone": timezone, "model": model, "database": database})
+    _check(given)
     text = config_text(given)
     Settings.parse(text, home.config, env)
     made = _make(home, text)
@@ -103,6 +104,25 @@ def init(
         if value and existed
     ]  # fmt: skip
     _report(state, made, unused=unused, existed=existed)
+
+
+def _check(answers: _Answers) -> None:
+    """Each answer by its option's name: there is no file yet in which a line could be shown.
+
+    Raises ConfigError, or SecretInPlainSight for a key where its reference belongs.
+    """
+    for option, key, value in (
+        ("--timezone", "timezone", answers.timezone), ("--language", "language", answers.language),
+        ("--model", "model.name", answers.model), ("--base-url", "model.base_url", answers.base_url),
+    ):  # fmt: skip
+        if value is None:
+            continue
+        try:
+            wrong = config_keys.fault(_setting(key), value)
+        except config_keys.InPlainSight as sight:
+            raise SecretInPlainSight(f"{option}: that is {sight}", hint="hermes-cron secrets set NAME") from None
+        if wrong:
+            raise ConfigError(f"{option}: {wrong}; no home was made", hint=f"hermes-cron init {option} VALUE")
 
 
 def config_text(answers: _Answers) -> str:
@@ -158,8 +178,8 @@ def _ask(state: Cli, answers: _Answers, *, asked: dict[str, object]) -> None:
     if not asked["timezone"]:
         answers.timezone = _valid(state, texts["zone"], answers.timezone, "timezone", flag="--timezone")
     if asked["model"] is None:
-        name = state.ask(texts["model"], default=state.environment.model or "none", flag="--model").strip()
-        answers.model = None if name in ("", "none") else name
+        name = state.ask(texts["model"], default=state.environment.model or NO_MODEL, flag="--model").strip()
+        answers.model = None if name in ("", NO_MODEL) else name
         if answers.model and not answers.base_url:
             url = _valid(
                 state, texts["base_url"], state.environment.base_url or "", "model.base_url", flag="--base-url"
@@ -176,7 +196,7 @@ def _ask_database(state: Cli, answers: _Answers) -> None:
     texts = _TEXTS[state.lang]
     while text := state.ask(texts["database"], default="", flag="--database").strip():
         try:
-            name, url = _database(text)
+            name, url = _database(text, state.home_path)
         except (Usage, SecretInPlainSight) as error:
             state.note(f"  {error.message}" + (f"; {error.hint}" if error.hint else ""))
             continue
@@ -188,9 +208,7 @@ def _ask_database(state: Cli, answers: _Answers) -> None:
 
 
 def _valid(state: Cli, question: str, default: str, key: str, *, flag: str) -> str:
-    setting = config_keys.find(key.split("."))
-    if setting is None:
-        raise LookupError(key)
+    setting = _setting(key)
     while True:
         answer = state.ask(question, default=default, flag=flag).strip()
         try:
@@ -202,8 +220,15 @@ def _valid(state: Cli, question: str, default: str, key: str, *, flag: str) -> s
         state.note(f"  {wrong}")
 
 
-def _database(text: str) -> tuple[str, str]:
-    """``NAME=URL``; a path of an existing file becomes an absolute SQLite URL."""
+def _setting(key: str) -> config_keys.Setting:
+    found = config_keys.find(key.split("."))
+    if found is None:
+        raise LookupError(key)
+    return found
+
+
+def _database(text: str, home: Home) -> tuple[str, str]:
+    """``NAME=URL``; a path of an existing file becomes an absolute SQLite URL. A server is asked by `db test`."""
     name, mark, url = text.partition("=")
     name, url = name.strip(), url.strip()
     if not mark or not name.replace("-", "").replace("_", "").isalnum() or not url:
@@ -216,12 +241,21 @@ def _database(text: str) -> tuple[str, str]:
         ) from None
     if wrong:
         raise Usage(wrong, hint="postgresql://USER@HOST/DATABASE, sqlite:///PATH or a SQLite file's path")
-    if "://" in url:
+    if "://" in url and not url.startswith("sqlite"):
         return name, url
-    path = Path(url).expanduser().resolve()
+    path = _file_of(url, home)
     if not path.is_file():
         raise Usage(f"no file {path}", hint="a SQLite database that exists, or postgresql://USER@HOST/DATABASE")
-    return name, f"sqlite:///{path}"
+    return name, url if "://" in url else f"sqlite:///{path}"
+
+
+def _file_of(url: str, home: Home) -> Path:
+    """A bare path is meant from here; one in a URL is relative to the home, as config.toml has it."""
+    if "://" not in url:
+        return Path(url).expanduser().resolve()
+    from hermes_cron.databases.url import sqlite_path
+
+    return home.root / sqlite_path(url)
 
 
 def _report(state: Cli, made: _Made, *, unused: Sequence[str], existed: bool) -> None:

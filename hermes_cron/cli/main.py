@@ -63,9 +63,9 @@ def run(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         return _reader_left()
     except click.ClickException as error:
-        return _say(problems.from_click(error), state)
+        return _say(problems.from_click(error), state, argv)
     except HermesCronError as error:
-        return _say(error, state)
+        return _say(error, state, argv)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
@@ -102,10 +102,10 @@ def _language(options: Sequence[str]) -> Language | None:
     return None
 
 
-def _say(error: HermesCronError, state: Cli) -> int:
+def _say(error: HermesCronError, state: Cli, argv: Sequence[str]) -> int:
     try:
         encoding = getattr(sys.stderr, "encoding", None)
-        text = problems.as_json(error, encoding) if state.json else problems.as_text(error, state.lang)
+        text = problems.as_json(error, encoding, argv) if state.json else problems.as_text(error, state.lang, argv)
         if sys.stdout is not None:
             sys.stdout.flush()
         print(text, file=sys.stderr)

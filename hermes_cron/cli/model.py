@@ -8,6 +8,8 @@ import typer
 
 from hermes_cron.cli import output
 from hermes_cron.cli.context import Cli, cli
+from hermes_cron.errors import Usage
+from hermes_cron.settings import NO_MODEL
 
 if TYPE_CHECKING:
     from hermes_cron.models.openai_compatible import OpenAICompatible
@@ -21,7 +23,7 @@ HELP_ZH = {
     "The models that the server offers.": "服务端提供的模型。",
     "Choose the model of this home.": "选择此主目录的模型。",
     "One small call: does it answer, how fast, at what price.": "试调用一次：能否应答、耗时与费用。",
-    "The model, as its provider spells it.": "模型名（按服务商的写法）。",
+    "The model, as its provider spells it; none: playbooks only.": "模型名（按服务商的写法）；none 表示只用 playbook。",
     "Where it answers: https://HOST/v1.": "服务地址：https://HOST/v1。",
     "A reference such as secret:openai.": "密钥引用，例如 secret:openai。",
 }
@@ -131,7 +133,7 @@ def list_models() -> None:
 
 @app.command("set", help="Choose the model of this home.")
 def set_model(
-    name: str = typer.Argument(..., help="The model, as its provider spells it."),
+    name: str = typer.Argument(..., help="The model, as its provider spells it; none: playbooks only."),
     base_url: str | None = typer.Option(None, "--base-url", help="Where it answers: https://HOST/v1."),
     key: str | None = typer.Option(None, "--key", help="A reference such as secret:openai."),
 ) -> None:
@@ -141,6 +143,11 @@ def set_model(
 
     state = cli()
     said = _TEXTS[state.lang]
+    if not name.strip():
+        raise Usage("a model's name is empty", hint="hermes-cron model set NAME, or: hermes-cron model set none")
+    if name == NO_MODEL:
+        _set_none(state, also=base_url or key)
+        return
     changes: dict[str, str | None] = {"model.name": name}
     if base_url is not None:
         changes["model.base_url"] = base_url
@@ -160,6 +167,21 @@ def set_model(
         if shadows:
             state.note(said["shadowed"].format(variable=variable))
     state.note(said["first_test"])
+
+
+def _set_none(state: Cli, *, also: str | None) -> None:
+    """Back to playbooks only; where the last model answered and its key go with it."""
+    from hermes_cron.config_edit import edit_config
+
+    if also is not None:
+        raise Usage("no model has no address and no key", hint="hermes-cron model set none")
+    edit_config(state.home, {"model.name": None, "model.base_url": None, "model.key": None}, state.environment)
+    if state.environment.model is not None:
+        state.note(_TEXTS[state.lang]["shadowed"].format(variable="HERMES_CRON_MODEL"))
+    if state.json:
+        state.emit_json({"model": None, "base_url": None, "key": None})
+        return
+    state.out(output.facts([(_TEXTS[state.lang]["model"], _TEXTS[state.lang]["none"])]))
 
 
 @app.command("test", help="One small call: does it answer, how fast, at what price.")

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from hermes_cron.cli import output
-from hermes_cron.errors import HermesCronError, Usage
+from hermes_cron.cli.commands import COMMANDS, canonical
+from hermes_cron.errors import (
+    ConfigError,
+    DatabaseError,
+    HermesCronError,
+    JobFileError,
+    ModelError,
+    PlaybookInvalid,
+    SkillFrontmatterError,
+    SkillOutsideRoot,
+    Usage,
+)
 
 _LABELS_ZH = {
     "add one": "添加", "always": "每次", "error": "错误", "examples": "示例", "kept": "保留", "known": "已有",
@@ -15,24 +28,59 @@ _LABELS_ZH = {
 }  # fmt: skip
 
 
-def as_json(error: HermesCronError, encoding: str | None) -> str:
-    """``{"error": {"code", "message", "hint", ...details}}``."""
-    body = {"code": error.code, "message": error.message, "hint": error.hint, **error.details}
-    return output.to_json({"error": body}, encoding)
+_NEXT: tuple[tuple[type[HermesCronError], str], ...] = (
+    (JobFileError, "hermes-cron check"),
+    (SkillFrontmatterError, "hermes-cron skills lint"),
+    (SkillOutsideRoot, "hermes-cron skills lint"),
+    (PlaybookInvalid, "hermes-cron skills lint"),
+    (DatabaseError, "hermes-cron db list"),
+    (ModelError, "hermes-cron model show"),
+    (ConfigError, "hermes-cron config check"),
+)
+"""Where to look when the fault lies in something that is there already and its raiser named no command."""
+
+_WRITERS = frozenset({"add", "edit", "init"})
+"""Their faults are mostly about what was typed, which `check` does not see."""
 
 
-def as_text(error: HermesCronError, language: str) -> str:
+def as_json(error: HermesCronError, encoding: str | None, argv: Sequence[str] = ()) -> str:
+    """``{"error": {"code", "message", "hint", ...details}}``; the hint is never empty."""
+    lines = _detail_lines(error)
+    told = "; ".join(f"{key.replace('_', ' ')}: {value}" for key, value in lines)
+    body = {"code": error.code, "message": error.message, "hint": error.hint or told or _next_command(error, argv)}
+    return output.to_json({"error": {**body, **error.details}}, encoding)
+
+
+def as_text(error: HermesCronError, language: str, argv: Sequence[str] = ()) -> str:
     """One line with the fact and the place, then a labelled line for each detail and for the hint.
 
     Details that are text or a list of texts are shown, in their order; other values are for scripts only.
     """
     word = _LABELS_ZH["error"] if language == "zh" else "error"
-    lines = [(key, shown) for key, value in error.details.items() if (shown := _shown(value)) is not None]
-    if error.hint:
-        lines.append(("try", error.hint))
+    lines = _detail_lines(error)
+    if error.hint or not lines:
+        lines.append(("try", error.hint or _next_command(error, argv)))
     labelled = [(_label(key, language), value) for key, value in lines]
-    head = f"{word}: {output.plain(error.message)}"
-    return f"{head}\n{output.facts(labelled)}" if labelled else head
+    return f"{word}: {output.plain(error.message)}\n{output.facts(labelled)}"
+
+
+def _detail_lines(error: HermesCronError) -> list[tuple[str, str]]:
+    return [(key, shown) for key, value in error.details.items() if (shown := _shown(value)) is not None]
+
+
+def _next_command(error: HermesCronError, argv: Sequence[str]) -> str:
+    """For a fault that came without one: the command that shows the thing, else the help of what was typed."""
+    words = [word for word in argv if not word.startswith("-")]
+    at = next((position for position, word in enumerate(words) if canonical(word) in COMMANDS), None)
+    if at is None:
+        return "hermes-cron --help"
+    verb = canonical(words[at])
+    below = words[at + 1 : at + 2] if COMMANDS[verb].noun else []
+    if not _WRITERS & {verb, *below}:
+        for kind, command in _NEXT:
+            if isinstance(error, kind):
+                return command
+    return " ".join(["hermes-cron", verb, *below, "--help"])
 
 
 def from_click(error: click.ClickException) -> Usage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,18 +30,20 @@ HELP_ZH = {
 
 _TEXTS = {
     "en": {
-        "serving": "serving {home}: {jobs} jobs, {slots} at once (pid {pid})",
+        "serving": "serving {home}: {jobs}, {slots} at once (pid {pid})",
+        "one_job": "1 job", "jobs": "{count} jobs",
         "stopping": "stopping: waiting up to {drain:g} s for {running} runs; once more ends them now",
         "stopped": "stopped",
         "cut": "stopped; {count} runs were interrupted",
     },
     "zh": {
-        "serving": "正在服务 {home}：{jobs} 个任务，同时运行 {slots} 个（pid {pid}）",
+        "serving": "正在服务 {home}：{jobs}，同时运行 {slots} 个（pid {pid}）",
+        "one_job": "1 个任务", "jobs": "{count} 个任务",
         "stopping": "正在停止：最多等 {drain:g} 秒，还有 {running} 个任务在运行；再按一次立即结束",
         "stopped": "已停止",
         "cut": "已停止；{count} 个运行被中断",
     },
-}
+}  # fmt: skip
 _CTRL_C = 130
 
 
@@ -65,9 +68,12 @@ def serve(
 ) -> None:
     state = cli()
     app_ = state.app if clock_file is None else state.app_with(_clock_of(state, clock_file))
-    service = app_.service(tell=_Teller(state).tell, concurrency=concurrency, drain_s=drain, watch=not no_watch)
+    teller = _Teller(state)
+    service = app_.service(tell=teller.tell, concurrency=concurrency, drain_s=drain, watch=not no_watch)
     seen = _on_signals(service)
     code = service.once() if once else service.run()
+    if state.json:
+        state.emit_json(teller.totals)
     raise typer.Exit(_CTRL_C if signal.SIGINT in seen else code)
 
 
@@ -104,16 +110,36 @@ class _Teller:
         self._note = state.note  # taken here: the service's threads have no command of their own
         self._texts = _TEXTS[state.lang]
         self._home = str(state.home.root)
+        self._lock = threading.Lock()
+        self._jobs = len(state.app.jobs.names())  # the event knows those of the store: none in a home that is new
+        self._ended: dict[str, int] = {}
+        self._interrupted = 0
 
-    def tell(self, event: Event) -> None:
+    @property
+    def totals(self) -> dict[str, object]:
+        """The object of ``--json``, printed at the end. ``runs``: how many ended in each state."""
+        return {"home": self._home, "jobs": self._jobs, "runs": self._ended, "interrupted": self._interrupted}
+
+    def _count(self, event: Event) -> None:
         from hermes_cron.domain import event as events
 
+        if isinstance(event, events.RunFinished):
+            state = event.state.value
+            self._ended[state] = self._ended.get(state, 0) + 1
+        elif isinstance(event, events.ServeStopped):
+            self._interrupted = event.interrupted
+
+    def tell(self, event: Event) -> None:
+        """Called from any of the service's threads."""
+        from hermes_cron.domain import event as events
+
+        with self._lock:
+            self._count(event)
         match event:
             case events.ServeStarted():
+                jobs = self._texts["one_job" if self._jobs == 1 else "jobs"].format(count=self._jobs)
                 self._note(
-                    self._texts["serving"].format(
-                        home=self._home, jobs=event.jobs, slots=event.concurrency, pid=event.pid
-                    )
+                    self._texts["serving"].format(home=self._home, jobs=jobs, slots=event.concurrency, pid=event.pid)
                 )
             case events.ServeStopping(running=running) if running:
                 self._note(self._texts["stopping"].format(drain=event.drain_s, running=running))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from hermes_cron.domain.job import Scalar as PlainScalar
@@ -30,6 +30,8 @@ class Fault:
 
     line: int
     message: str
+    hint: str | None = field(default=None, compare=False)
+    """The next command, where the file itself does not say enough."""
 
 
 class FaultsFound(Exception):
@@ -266,7 +268,7 @@ def refuse(shown_path: str, faults: Iterable[Fault]) -> JobFileError:
     ordered = sorted(set(faults))
     return JobFileError(
         f"{shown_path}:{ordered[0].line} {ordered[0].message}",
-        hint=None if len(ordered) == 1 else f"{len(ordered) - 1} more: hermes-cron check {shown_path}",
+        hint=ordered[0].hint if len(ordered) == 1 else f"{len(ordered) - 1} more: hermes-cron check {shown_path}",
         details={
             "line": ordered[0].line,
             "faults": [{"file": shown_path, "line": it.line, "message": it.message} for it in ordered],

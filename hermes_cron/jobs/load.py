@@ -22,6 +22,13 @@ from hermes_cron.jobs.save import span_text
 if TYPE_CHECKING:
     from hermes_cron.domain.schedule.trigger import Trigger
 
+_LISTED_BY = {
+    "skills": "hermes-cron skills list",
+    "databases": "hermes-cron db list",
+    "tools": "hermes-cron tools list",
+}
+"""The command that shows which names there are."""
+
 _LONG_AGO = (datetime(1970, 1, 5, 12, tzinfo=UTC), datetime(1971, 3, 3, 7, tzinfo=UTC))
 
 
@@ -91,8 +98,8 @@ class _Reading:
             except FaultsFound as stopped:
                 self.faults.extend(stopped.faults)
 
-    def _fault(self, key: str, message: str, line: int | None = None) -> None:
-        self.faults.append(Fault(line=line or self._lines.get(key, self._table.line), message=message))
+    def _fault(self, key: str, message: str, line: int | None = None, *, hint: str | None = None) -> None:
+        self.faults.append(Fault(line=line or self._lines.get(key, self._table.line), message=message, hint=hint))
 
     def job(self, now: datetime, host_zone: str) -> Job:
         """Judges everything, then builds; a job built beside faults is thrown away by the caller."""
@@ -145,7 +152,8 @@ class _Reading:
         name, line = self._given.get("timezone", (host_zone, None))
         zone = zone_of(name)
         if zone is None:
-            self._fault("timezone", f'timezone: no zone "{name}"{near_zone(name)}', line)
+            wrong = f'timezone: no zone "{name}"{near_zone(name)}'
+            self._fault("timezone", wrong, line, hint="an IANA name such as Asia/Shanghai")
         return (name, zone) if zone else ("UTC", ZoneInfo("UTC"))
 
     def _trigger(self, now: datetime, zone: ZoneInfo) -> Trigger | None:
@@ -249,7 +257,8 @@ class _Reading:
         if self._known.strict and known is not None:
             for name, line in self._given.get(key, ()):
                 if name not in known:
-                    self._fault(key, f'{key}: no {key[:-1]} "{name}"{did_you_mean(name, known)}', line)
+                    wrong = f'{key}: no {key[:-1]} "{name}"{did_you_mean(name, known)}'
+                    self._fault(key, wrong, line, hint=_LISTED_BY.get(key))
         return _texts(self._given, key)
 
     def _databases(self, prompt: str | None) -> tuple[str, ...]:

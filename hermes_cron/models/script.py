@@ -170,7 +170,7 @@ def load_script(source: Script | Path | str | Sequence[Any] | Mapping[str, Any])
         try:
             source = source.read_text(encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"{place}: {error.strerror}") from error
+            raise UsageError(f"{place}: {error.strerror}", hint="The format: docs/formats/stub.md") from error
     if isinstance(source, str):
         try:
             source = json.loads(source)

@@ -35,9 +35,15 @@ def in_language(warning: str, lang: Language) -> str:
         return warning
     for english, chinese in _CHINESE:
         if found := re.fullmatch(english, warning):
-            return found.expand(chinese)
+            return _MONTHS.sub(_months_in_chinese, found.expand(chinese))
     return warning
 
+
+def _months_in_chinese(found: re.Match[str]) -> str:
+    return "、".join(f"{_NAMES.index(name) + 1}月" for name in found[0].split(", "))
+
+
+_MONTHS = re.compile(rf"\b(?:{'|'.join(_NAMES)})(?:, (?:{'|'.join(_NAMES)}))*\b")
 
 _CHINESE = (
     (HOLIDAYS, "未计节假日"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -53,6 +54,11 @@ def test_a_zone_without_changes_says_nothing_of_them() -> None:
     ]
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Etc/UTC", "Zulu"])
+def test_utc_stands_once_whatever_its_name(zone: str) -> None:
+    assert "(" not in shown("every day 9am", zone)[1]
+
+
 def test_dates_of_another_year_show_it() -> None:
     assert shown("0 0 31 * *", "UTC")[1] == "  next    Thu 2026-12-31 00:00 UTC, Sun 2027-01-31, Wed 2027-03-31"
 
@@ -82,6 +88,7 @@ def test_what_surprises_is_said(text: str, warning: str) -> None:
     assert warning in found.warnings
     chinese = render(found, "zh").splitlines()[-1]
     assert warning not in chinese
+    assert not re.search("[A-Z][a-z]", chinese), "an English word, such as a month's name"
 
 
 @pytest.mark.parametrize(
