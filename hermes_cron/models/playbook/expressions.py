@@ -121,12 +121,13 @@ def amount(value: object, noun: str) -> str:
 
 
 # Words that SQLite never takes for a name (sqlite.org/lang_keywords.html); other engines bring names quoted already.
-_RESERVED = frozenset(
-    """add all alter and as autoincrement between case check collate commit constraint create default deferrable delete
-    distinct drop else escape except exists foreign from group having if in index insert intersect into is isnull join
-    limit not nothing notnull null on or order primary references returning select set table then to transaction union
-    unique update using values when where""".split()
+_RESERVED_WORDS = (
+    "add all alter and as autoincrement between case check collate commit constraint create default deferrable "
+    "delete distinct drop else escape except exists foreign from group having if in index insert intersect into is "
+    "isnull join limit not nothing notnull null on or order primary references returning select set table then to "
+    "transaction union unique update using values when where "
 )
+_RESERVED = frozenset(_RESERVED_WORDS.split())
 
 
 def quoted(name: object) -> str:

@@ -94,7 +94,7 @@ def judge(step: Step, answer: Answer, names: Mapping[str, Any], language: str) -
     findings.sort(key=lambda finding: list(Severity).index(finding.severity))
     return Judged(
         step=step.id, title=title, findings=_distinct(findings), at_least=answer.cut,
-        fine=_fine(step, answer, names, language), not_checked=_unknown(unknown, answer, language),
+        fine=_fine(step, answer, names, language), not_checked=_unknown(step, unknown, answer, names, language),
         failed=bool(unknown),
     )  # fmt: skip
 
@@ -108,9 +108,12 @@ def _unexpected(step: Step, answer: Answer, language: str) -> str | None:
     return None
 
 
-def _unknown(unknown: list[str], answer: Answer, language: str) -> str | None:
+def _unknown(step: Step, unknown: list[str], answer: Answer, names: Mapping[str, Any], language: str) -> str | None:
+    """Why some rows could not be judged: in the step's own words, or the first error's."""
     if not unknown:
         return None
+    if step.because is not None and step.when is None:
+        return expressions().line(step.because.in_(language), {**names, "unjudged": len(unknown)})
     few = len(unknown) < len(answer.rows)
     where = "" if not few else (f"{len(unknown)} 行：" if language == "zh" else f"{len(unknown)} of its rows: ")
     return where + unknown[0]

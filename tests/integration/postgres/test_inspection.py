@@ -127,6 +127,32 @@ def test_an_account_without_pg_monitor_gets_its_session_checks_as_not_checked(
     assert "sequence_end/public.tickets_id_seq" in found.found()
 
 
+def test_a_sequence_that_the_account_may_not_read_is_not_called_fine(
+    server: PostgresServer, owner: str, shop: DatabaseConfig
+) -> None:
+    import psycopg
+
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("drop role if exists weak")
+        connection.execute("create role weak login password 'weak'")
+        connection.execute("create schema if not exists closed")
+        connection.execute("create sequence if not exists closed.hidden")
+    config = DatabaseConfig(name="prod", engine="postgresql", url=server.url("inspected", user="weak"))
+    said = {"en": "the account may not read 2 of the sequences", "zh": "账号无权读取其中 2 个序列"}
+    for language, why in said.items():
+        found = inspect(config, password="weak", language=language)
+        assert found.not_checked["sequence_end"] == why
+        assert "sequence_end" not in found.result["fine"]
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("grant select on tickets_id_seq to weak")
+    found = inspect(config, password="weak")
+    assert "sequence_end/public.tickets_id_seq" in found.found()
+    assert found.not_checked["sequence_end"] == "the account may not read 1 of the sequences"
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("drop schema closed cascade")
+        connection.execute("revoke select on tickets_id_seq from weak")
+
+
 def test_a_server_that_does_not_answer_fails_the_run_and_says_so() -> None:
     config = DatabaseConfig(name="prod", engine="postgresql", url="postgresql://watcher@127.0.0.1:1/shop")
 
