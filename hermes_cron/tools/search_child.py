@@ -1,11 +1,12 @@
 """Which files and lines match? Run in a process of its own, so that a pattern that never ends can be ended.
 
 Reads one JSON object on stdin: root, shown, glob, pattern (or null), ignore_case, limit, file_bytes, keep_out (real
-paths). Prints one JSON object: results, files, skipped, more. Only the standard library.
+paths; another name of the same file is kept out too). Prints one JSON object: results, files, skipped, more. Only the standard library.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import json
 import os
@@ -18,8 +19,19 @@ PASSED_OVER = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", "
 _WIDTH = 300
 
 
+def inodes(paths: frozenset[str]) -> frozenset[tuple[int, int]]:
+    """Device and inode of those that exist."""
+    found = set()
+    for path in paths:
+        with contextlib.suppress(OSError):
+            stat = os.stat(path)  # noqa: PTH116
+            found.add((stat.st_dev, stat.st_ino))
+    return frozenset(found)
+
+
 def walk(root: str, keep_out: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Real path and path below ``root`` of every plain file, by name. Links are not followed."""
+    """Real path and path below ``root`` of every plain file, by name. Links are not followed, hard ones neither."""
+    hidden = inodes(keep_out)
     if os.path.isfile(root):  # noqa: PTH113
         yield root, os.path.basename(root)  # noqa: PTH119
         return
@@ -31,7 +43,9 @@ def walk(root: str, keep_out: frozenset[str]) -> Iterator[tuple[str, str]]:
         )
         for name in sorted(files):
             path = os.path.join(folder, name)  # noqa: PTH118
-            if path not in keep_out and not os.path.islink(path) and os.path.isfile(path):  # noqa: PTH113, PTH114
+            if path in keep_out or os.path.islink(path) or not os.path.isfile(path):  # noqa: PTH113, PTH114
+                continue
+            if not inodes(frozenset({path})) <= hidden:
                 yield path, os.path.relpath(path, root)
 
 

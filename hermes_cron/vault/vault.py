@@ -129,7 +129,7 @@ class Vault:
             entries = self._read()
             key = self._key() if entries else None
             values = {name: self._open(name, entry, key) for name, entry in entries.items()} if key else {}
-            self._redactor = (state, Redactor(values))
+            self._redactor = (state, Redactor({**self._unnamed(with_master_key=key is not None), **values}))
         return self._redactor[1]
 
     # --- inside ------------------------------------------------------------------------------------------------
@@ -149,6 +149,14 @@ class Vault:
     def _key(self) -> MultiFernet:
         place = self._key_place
         return read_key(place, vault=self._home.vault, private=place == self._home.vault_key)
+
+    def _unnamed(self, *, with_master_key: bool) -> dict[str, str]:
+        """Secrets that are in no vault: a command of a job could read them from our process or the home."""
+        held = {"OPENAI_API_KEY": self._env.api_key} if self._env.api_key else {}
+        if with_master_key:
+            lines = self._key_place.read_text(encoding="ascii").split()
+            held |= {f"master-key-{number}": line for number, line in enumerate(lines, 1)}
+        return held
 
     def _open(self, name: str, entry: _Entry, key: MultiFernet) -> str:
         from cryptography.fernet import InvalidToken

@@ -208,3 +208,12 @@ def test_parallel_writers_lose_nothing(home: Home, vault: Vault) -> None:
         list(pool.map(lambda n: vault.set(f"t{n}", f"thread {n}"), range(8)))
     assert len(vault.names()) == 3 * 5 + 8
     assert vault.get("w2-4") == "value 2 4"
+
+
+def test_the_redactor_knows_the_key_of_the_environment_and_the_master_key(home: Home) -> None:
+    vault = Vault(home, SystemClock(), Environment(api_key="plain-word-key"))
+    assert vault.redactor().redact("x plain-word-key y") == "x [secret:OPENAI_API_KEY] y"
+    vault.set("db-prod", "hunter2!")
+    master = home.vault_key.read_text().strip()
+    assert master not in vault.redactor().redact(f"cat: {master}")
+    assert "plain-word-key" not in vault.redactor().redact("x plain-word-key y")
