@@ -1,7 +1,8 @@
 """Which files and lines match? Run in a process of its own, so that a pattern that never ends can be ended.
 
 Reads one JSON object on stdin: root, shown, glob, pattern (or null), ignore_case, limit, file_bytes, keep_out (real
-paths; another name of the same file is kept out too). Prints one JSON object: results, files, skipped, more. Only the standard library.
+paths; other names of the same files are kept out too). Prints one JSON object: results, files, skipped, more. Only the
+standard library.
 """
 
 from __future__ import annotations
