@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hermes_cron import __version__, files
 from hermes_cron.errors import Conflict
+from hermes_cron.home import Home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +54,13 @@ def folder(kind: Kind) -> Traversable | None:
         return inside
     if isinstance(package, Path) and (package.parent / "pyproject.toml").is_file():
         beside = package.parent / kind
-        return beside if beside.is_dir() else None
+        return beside if beside.is_dir() and not _is_a_persons(beside, kind) else None
     return None
+
+
+def _is_a_persons(beside: Path, kind: Kind) -> bool:
+    """In a checkout that is itself a home, jobs and memories are its owner's: another home must not start them too."""
+    return kind in {"jobs", "memories"} and Home(beside.parent).is_home()
 
 
 def contents(kind: Kind) -> tuple[ShippedFile, ...]:

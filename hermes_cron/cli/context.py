@@ -164,7 +164,9 @@ class Cli:
     def ask(self, question: str, *, default: str | None = None, hidden: bool = False, flag: str) -> str:
         """One line typed by a person; ``hidden`` shows nothing. ``flag`` is what to pass where nobody can be asked."""
         self._need_person(question, f"pass {flag}")
-        answer = click.prompt(question, default=default, hide_input=hidden, err=True, show_default=not hidden)
+        answer = click.prompt(
+            question, default=default, hide_input=hidden, err=True, show_default=bool(default) and not hidden
+        )
         return str(answer)
 
     def _need_person(self, question: str, hint: str) -> None:

@@ -40,7 +40,8 @@ _TEXTS = {
         "database": "A database to read, NAME=URL or NAME=PATH (empty: none yet)",
         "password": "Password of {name}, not shown (empty: none)",
         "made": "Made {root}", "there": "{root} was there already; nothing in it was overwritten",
-        "kept": "kept", "new": "new", "files": "{count} files", "no_model": "no model",
+        "kept": "kept", "new": "new", "files": "{count} files", "one_file": "1 file",
+        "comma": ", ", "colon": ": ", "no_model": "no model",
         "unused": "not applied: {options}; config.toml exists",
         "next": "next: ", "add": 'hermes-cron add "every day 9am: inspect {database} db"',
         "add_db": "hermes-cron db add prod", "test": "hermes-cron db test {database}",
@@ -53,7 +54,8 @@ _TEXTS = {
         "database": "要读取的数据库，名称=URL 或 名称=路径（空：暂无）",
         "password": "{name} 的密码，不显示（空：无）",
         "made": "已建立 {root}", "there": "{root} 已存在；没有覆盖任何内容",
-        "kept": "保留", "new": "新建", "files": "{count} 个文件", "no_model": "无模型",
+        "kept": "保留", "new": "新建", "files": "{count} 个文件", "one_file": "1 个文件",
+        "comma": "，", "colon": "：", "no_model": "无模型",
         "unused": "未应用：{options}；config.toml 已存在",
         "next": "下一步：", "add": 'hermes-cron add "每天早上9点：巡检 {database} 数据库"',
         "add_db": "hermes-cron db add prod", "test": "hermes-cron db test {database}",
@@ -274,14 +276,16 @@ def _report(state: Cli, made: _Made, *, unused: Sequence[str], existed: bool) ->
         return
     root = _short(made.home.root)
     state.out(texts["there" if existed else "made"].format(root=root))
-    summary = ", ".join([settings.timezone, settings.model.name or texts["no_model"], *databases])
-    rows = [("config.toml", f"{texts['new' if made.config_new else 'kept']}: {summary}")]
+    comma = texts["comma"]
+    summary = comma.join([settings.timezone, settings.model.name or texts["no_model"], *databases])
+    rows = [("config.toml", f"{texts['new' if made.config_new else 'kept']}{texts['colon']}{summary}")]
     copies = {str(kind): copied for kind, copied in made.shipped.items()}
     for name in _FOLDERS:
         copied = copies.get(name)
         word = texts["new"] if name in made.folders else texts["kept"]
-        count = f", {texts['files'].format(count=len(copied.new))}" if copied and copied.new else ""
-        rows.append((f"{name}/", word + count))
+        written = len(copied.new) if copied else 0
+        count = texts["one_file" if written == 1 else "files"].format(count=written)
+        rows.append((f"{name}/", f"{word}{comma}{count}" if written else word))
     state.out(output.facts(rows))
     if unused:
         state.note(texts["unused"].format(options=", ".join(unused)) + "\n  hermes-cron config set KEY VALUE")

@@ -46,6 +46,30 @@ def test_an_installed_package_ships_what_is_inside_it(tmp_path: Path) -> None:
     assert [(copied / name).stat().st_mode & 0o100 for name in ("SKILL.md", "run.sh")] == [0, 0o100]
 
 
+def test_a_checkout_that_is_a_home_gives_its_jobs_to_no_other_home(tmp_path: Path) -> None:
+    """Else `init` elsewhere, or `make demo`, would start a person's jobs a second time."""
+    checkout = tmp_path / "clone"
+    shutil.copytree(REPOSITORY / "hermes_cron", checkout / "hermes_cron", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(REPOSITORY / "skills", checkout / "skills")
+    (checkout / "pyproject.toml").write_text("")
+    for kind, name in (("jobs", "mine.md"), ("memories", "MEMORY.md")):
+        (checkout / kind).mkdir()
+        (checkout / kind / name).write_text("mine\n")
+
+    def given() -> str:
+        code = (
+            "from hermes_cron import shipped\n"
+            "print([len(shipped.contents(kind)) for kind in ('jobs', 'memories', 'skills')])"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=checkout, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    assert given().startswith("[1, 1, ")
+    (checkout / "config.toml").write_text("")
+    assert given().startswith("[0, 0, ")
+    assert not given().endswith(" 0]")
+
+
 def test_the_repository_as_a_home_is_left_alone() -> None:
     assert shipped.copy_to(REPOSITORY / "skills", "skills") == shipped.Copied(new=(), kept=())
     assert not (REPOSITORY / "skills" / shipped.MANIFEST).exists()
