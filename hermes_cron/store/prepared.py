@@ -30,7 +30,8 @@ class Prepared:
         names = list(keys)
         compiled = statement.compile(dialect=sqlite.dialect(paramstyle="named"), column_keys=names or None)
         self._sql = str(compiled)
-        self._fixed = {name: compiled.params.get(name) for name in (*compiled.params, *names)}
+        # For a column it has no value for, SQLAlchemy gives its symbol REQUIRED, which is an int: it would be stored.
+        self._fixed = {**compiled.params, **dict.fromkeys(names)}
 
     def run(self, conn: Connection, values: Mapping[str, Any]) -> int:
         """Execute it; the number of rows it touched."""
