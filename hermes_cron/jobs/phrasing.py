@@ -20,7 +20,8 @@ def written(phrase: str, *, now: datetime, zone: ZoneInfo) -> list[str]:
     """The phrases to write, one for each part of ``phrase`` (``;`` between).
 
     One-shots become an instant with its offset, "every other friday" gets its first date, and what means the same
-    whenever it is read stays as typed; an interval too, its beginning is the store's.
+    whenever it is read stays as typed; an interval too, its beginning is the store's, unless it names one of its own
+    ("starting at 8am").
     """
     return [_written(piece, now, zone) for piece in _LIST.split(phrase.strip()) if piece]
 
@@ -29,7 +30,7 @@ def _written(piece: str, now: datetime, zone: ZoneInfo) -> str:
     trigger = parse(piece, now=now, zone=zone)
     if isinstance(trigger, Once):
         return instant_text(trigger.at, zone)
-    if isinstance(trigger, Interval) or _lasting(piece, trigger, now, zone):
+    if _lasting(piece, trigger, now, zone):
         return piece
     return words(trigger, lang=language(piece), zone=zone)
 
@@ -45,6 +46,7 @@ def instant_text(at: datetime, zone: ZoneInfo) -> str:
 
 def _lasting(piece: str, trigger: Trigger, now: datetime, zone: ZoneInfo) -> bool:
     try:
-        return parse(piece, now=now + _LATER, zone=zone) == trigger
+        anchor = now if isinstance(trigger, Interval) else None
+        return parse(piece, now=now + _LATER, zone=zone, anchor=anchor) == trigger
     except HermesCronError:
         return False

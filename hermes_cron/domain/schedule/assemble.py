@@ -25,7 +25,7 @@ from hermes_cron.domain.schedule.refusal import (
     needs_an_hour,
     not_understood,
 )
-from hermes_cron.domain.schedule.selected import selected
+from hermes_cron.domain.schedule.selected import left_out, needs_so_many, require_so_many, selected
 from hermes_cron.domain.schedule.stepped import repeated
 from hermes_cron.domain.schedule.times import clock_text, minutes_of
 from hermes_cron.domain.schedule.timetable import at_times
@@ -36,9 +36,11 @@ from hermes_cron.errors import ScheduleAmbiguous, ScheduleInvalid
 
 def assemble(parts: tuple[p.Part, ...], setting: Setting) -> Trigger:
     """Raises ScheduleInvalid, ScheduleAmbiguous, ScheduleInPast or ScheduleNeverFires."""
-    bag = Bag(_without_daily(parts), setting)
+    bag = Bag(left_out(_without_daily(parts), setting), setting)
     if bag.has(p.Past):
         raise oneshot.in_past(setting)
+    if bag.has(p.TwoWays):
+        raise _two_ways(bag, setting)
     if bag.has(p.Duration):
         return _duration(bag, setting)
     if bag.has(p.RelativeDay, p.WeekdayOf, p.DayOfNextMonth, p.UnclearDate, p.Moment, p.In):
@@ -93,31 +95,57 @@ def _once(bag: Bag, setting: Setting) -> Trigger:
 
 
 def _on_days(every: p.Every | None, bag: Bag, setting: Setting) -> Trigger:
+    often = bag.take(p.HowOften)
     clock, daypart = bag.take(p.Clock), bag.take(p.PartOfDay)
+    if often is not None and (clock is None or (often.unit is not Unit.DAY and not bag.has(*SELECTORS))):
+        raise needs_so_many(often, setting)
     if clock is not None and daypart is not None:
         clock = _in_part_of_day(clock, daypart)
     if bag.has(p.Between, p.AtMinutes, p.OnTheClock):
         raise not_understood(setting, 'a window needs a step, such as "every 15 minutes"')
     if every is not None:
-        require_count(every.count)
+        _require_one_count(every, bag, setting)
     bare = every is None and not bag.has(*SELECTORS)
-    if bare and bag.has(p.From):
-        raise not_understood(setting, 'a beginning needs how often, such as "every day"')
-    if bare and bag.has(p.Months):
-        raise not_understood(setting, 'how often in those months, such as "every day in december"')
+    if bare:
+        _require_a_clock_alone(bag, setting)
     if every is not None and bag.has(p.CalendarDate):
         days: Days = _yearly(every, bag, setting)
     else:
         days = _days(every, clock, bag, setting)
     if clock is None:
         raise needs_a_time(setting, every, daypart=daypart.daypart if daypart else None)
-    minutes = minutes_of(clock.times, None, once=False)
+    minutes = minutes_of(clock.times, None, once=False, daily=every is not None and days == CronDays())
     if bare:
         raise _bare_clock(minutes, setting)
+    if often is not None:
+        require_so_many(often, days, minutes)
     count = every.count if every else 1
     days = counted(days, count, bag, setting, minutes=minutes)
     bag.done()
     return at_times(days, minutes)
+
+
+def _require_one_count(every: p.Every, bag: Bag, setting: Setting) -> None:
+    require_count(every.count)
+    if every.unit is Unit.DAY and every.count > 1 and bag.has(*SELECTORS):
+        raise not_understood(setting, "every so many days, or certain days: not both")
+
+
+def _require_a_clock_alone(bag: Bag, setting: Setting) -> None:
+    if bag.has(p.From):
+        raise not_understood(setting, 'a beginning needs how often, such as "every day"')
+    if bag.has(p.Months):
+        raise not_understood(setting, 'how often in those months, such as "every day in december"')
+
+
+def _two_ways(bag: Bag, setting: Setting) -> ScheduleAmbiguous:
+    words = bag.take(p.TwoWays)
+    assert words is not None  # noqa: S101 - the caller looked
+    time = "" if bag.has(p.Clock) else words.time
+    said = setting.text.lower()
+    return ambiguous(
+        setting, *((label, said.replace(words.text, reading, 1) + time) for label, reading in words.readings)
+    )
 
 
 def _in_part_of_day(clock: p.Clock, part: p.PartOfDay) -> p.Clock:
@@ -175,7 +203,7 @@ def _weekday_of_beginning(bag: Bag, setting: Setting) -> CronDays:
 def _bare_clock(minutes: tuple[int, ...], setting: Setting) -> ScheduleAmbiguous:
     naive = datetime.combine(setting.today(), time(minutes[0] // 60, minutes[0] % 60))
     today = fixed_instant(naive, setting.zone) > setting.now
-    at = clock_text(minutes[0])
+    at = ("、" if setting.lang == "zh" else " and ").join(clock_text(minute) for minute in minutes)
     if setting.lang == "zh":
         readings = (("once", f"{'今天' if today else '明天'} {at}"), ("always", f"每天 {at}"))
     else:

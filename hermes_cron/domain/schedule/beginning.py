@@ -18,6 +18,8 @@ def instant_of(since: p.From, setting: Setting) -> datetime:
     if since.moment is not None:
         moment = since.moment
         return fixed_instant(moment, setting.zone) if moment.tzinfo is None else moment.astimezone(UTC)
+    if since.day is None and since.weekday is None and since.relative_day is None and since.time is not None:
+        return _next_time(since.time, setting)
     if since.time is None:
         raise ScheduleInvalid(
             f'"{setting.text}" begins on a day and at no time', hint='such as "every 2 hours from 2026-12-04T08:00"'
@@ -26,9 +28,20 @@ def instant_of(since: p.From, setting: Setting) -> datetime:
     return fixed_instant(datetime.combine(day_of(since, setting), time(minute // 60, minute % 60)), setting.zone)
 
 
+def _next_time(word: p.ClockWord, setting: Setting) -> datetime:
+    """The first such time after now."""
+    minute = minutes_of((word,), None, once=True)[0]
+    today = datetime.combine(setting.today(), time(minute // 60, minute % 60))
+    found = fixed_instant(today, setting.zone)
+    return found if found > setting.now else fixed_instant(today + timedelta(days=1), setting.zone)
+
+
 def day_of(since: p.From, setting: Setting) -> date:
     if since.day is not None:
         return since.day
+    if since.weekday is not None:
+        ahead = (since.weekday - setting.today().weekday() - 1) % 7
+        return setting.today() + timedelta(days=ahead or 7)
     return setting.today() + timedelta(days=since.relative_day or 0)
 
 

@@ -89,11 +89,11 @@ WEEK = r"(?:周|星期|礼拜)"
 PART = one_of(DAYPARTS)
 
 TIME = (
-    rf"(?:(?:{PART}的?)?(?:\d{{1,2}}:\d{{2}}(?![:\d])|{WHOLE}(?:点钟?|时|點)(?:整|半|[一1]刻|[三3]刻|零?{WHOLE}分?(?![点时號号日天]))?)"
+    rf"(?:(?:{PART}的?)?(?:差(?:[一1]刻|{WHOLE}分钟?)(?:到|钟)?{WHOLE}(?:点钟?|时|點)|{WHOLE}(?:点钟?|时|點)差(?:[一1]刻|{WHOLE}分钟?)|\d{{1,2}}:\d{{2}}(?![:\d])|{WHOLE}(?:点钟?|时|點)(?:整|半|[一1]刻|[三3]刻|零?{WHOLE}分?(?![点时號号日天]))?)"
     rf"|{english.FULL_TIME}|正午|午夜|中午(?!的?(?:\d|{_CN})))"
 )
 
-TIMES = rf"{TIME}(?:{AND}{TIME})*"
+TIMES = rf"{TIME}(?:(?:{AND}|(?={PART})){TIME})*"
 
 _DIGIT_D = r"[1-7](?![\d点时點:分月号日])"
 
@@ -166,11 +166,27 @@ def clock_word(text: str) -> p.ClockWord:
         return p.ClockWord(hour=12, meridiem="am", text=text)
     if re.fullmatch(english.FULL_TIME, text):
         return english.clock_word(text)
+    if before := re.fullmatch(
+        rf"({PART})?的?(?:差([一1]刻|{WHOLE}分钟?)(?:到|钟)?({WHOLE})(?:点钟?|时|點)|({WHOLE})(?:点钟?|时|點)差([一1]刻|{WHOLE}分钟?))",
+        text,
+    ):
+        return _before(before)
     found = re.match(rf"({PART})?的?({WHOLE})(?::(\d\d)|(?:点钟?|时|點)(.*))$", text)
     assert found is not None  # noqa: S101 - every pattern of a time has this shape
     daypart = DAYPARTS[found[1]] if found[1] else None
     minute = int(found[3]) if found[3] else _past(found[4] or "")
     return p.ClockWord(hour=whole(found[2]), minute=minute, daypart=daypart, bare=daypart is None, text=text)
+
+
+def _before(found: re.Match[str]) -> p.ClockWord:
+    """差一刻八点, 八点差五分: the minutes before an hour belong to the hour before it."""
+    words, hour = found[2] or found[5], whole(found[3] or found[4])
+    minutes = 15 if "刻" in words else whole(words.rstrip("钟").rstrip("分"))
+    if not 0 < minutes < 60:
+        raise ScheduleInvalid(f'"{found[0]}" is no time: minutes are 0-59', hint="例如 差一刻九点")
+    daypart = DAYPARTS[found[1]] if found[1] else None
+    hour = 12 if daypart is not None and hour == 1 else (hour - 1) % 24
+    return p.ClockWord(hour=hour, minute=60 - minutes, daypart=daypart, bare=daypart is None, text=found[0])
 
 
 def _past(text: str) -> int:

@@ -14,29 +14,27 @@ from hermes_cron.domain.schedule import parts as p
 from hermes_cron.domain.schedule.parts import Daypart, Unit
 from hermes_cron.errors import ScheduleInvalid, ScheduleNeverFires
 
+_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+_TEENS = (
+    "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+
+HOURS = {word: number for number, word in enumerate((*_ONES, *_TEENS[:3]), start=1)}
+
 _NUMBERS = {
-    word: number
-    for number, words in {
-        1: "a an one",
-        2: "two",
-        3: "three",
-        4: "four",
-        5: "five",
-        6: "six",
-        7: "seven",
-        8: "eight",
-        9: "nine",
-        10: "ten",
-        11: "eleven",
-        12: "twelve",
-        15: "fifteen",
-        20: "twenty",
-        30: "thirty",
-        45: "forty-five",
-        60: "sixty",
-        90: "ninety",
-    }.items()
-    for word in words.split()
+    "a": 1,
+    "an": 1,
+    **{word: number for number, word in enumerate((*_ONES, *_TEENS), start=1)},
+    **{word: number for number, word in zip(range(20, 100, 10), _TENS, strict=True)},
+    **{
+        f"{ten}{link}{one}": number + ones
+        for number, ten in zip(range(20, 100, 10), _TENS, strict=True)
+        for ones, one in enumerate(_ONES, start=1)
+        for link in "- "
+    },
 }
 
 _ORDINALS = {
@@ -155,12 +153,31 @@ MERIDIEM = r"(?:a\.?m\b\.?|p\.?m\b\.?)"
 
 _DAYPART_AFTER = r"(?:\s+(?:in the (?:morning|afternoon|evening)|at night))"
 
+_HOUR = rf"(?:\d{{1,2}}(?![:\d])|{one_of(HOURS)}\b)"
+
+_HALF_OF_DAY = rf"(?:\s*{MERIDIEM}|\s+o'?clock\b{_DAYPART_AFTER}?|{_DAYPART_AFTER})"
+
+_MINUTE_WORD = r"(?:fifteen|thirty|forty[ -]five)"
+
+SPOKEN_TIME = (
+    rf"(?:(?P<spoken>half|(?:a\s+)?quarter|(?:five|ten|twenty(?:[ -]five)?)(?:\s+minutes?)?|\d{{1,2}}\s+minutes?)\s+"
+    rf"(?P<side>past|after|to|before)\s+(?P<hour>{_HOUR})(?P<half>{_HALF_OF_DAY})?)"
+)
+"""``half past nine``, ``quarter to 9 pm``."""
+
+_SPOKEN = re.sub(r"\?P<\w+>", "?:", SPOKEN_TIME)
+
 FULL_TIME = (
-    rf"(?:(?:12\s*)?(?:noon|midday)\b|(?:12\s*)?midnight\b|\d{{1,2}}(?::\d{{2}})?\s*{MERIDIEM}|\d{{1,2}}:\d{{2}}(?![:\d])"
+    rf"(?:(?:12\s*)?(?:noon|midday)\b|(?:12\s*)?midnight\b|\d{{1,2}}(?:[:.]\d{{2}})?\s*{MERIDIEM}|\d{{1,2}}:\d{{2}}(?![:\d])"
+    rf"|\d{{1,2}}h\d{{2}}\b|{_SPOKEN}|{one_of(HOURS)}(?:[ -]{_MINUTE_WORD})?{_HALF_OF_DAY}"
     rf"|\d{{1,2}}\s+o'?clock\b{_DAYPART_AFTER}?|\d{{1,2}}(?::\d{{2}})?{_DAYPART_AFTER})"
 )
 
-BARE_TIME = rf"(?:{FULL_TIME}|\d{{1,2}}\b(?![:.\d/-]))"
+BARE_TIME = (
+    rf"(?:{FULL_TIME}|\d{{1,2}}\b(?![:.\d/-])|(?:[01]\d|2[0-3])[0-5]\d(?:h|hrs|\s+hours)?\b(?![:/-])"
+    rf"|{one_of(HOURS)}\b(?:[ -]{_MINUTE_WORD}\b)?)"
+)
+"""After ``at``, where a number can be nothing but a time."""
 
 EVERY = r"(?:every|each|all)"
 
@@ -223,23 +240,58 @@ def whole(n: Fraction, text: str) -> int:
 
 def clock_word(text: str) -> p.ClockWord:
     text = text.strip()
+    if spoken := re.fullmatch(SPOKEN_TIME, text):
+        return _spoken(spoken)
     if text.endswith(("noon", "midday")) and "after" not in text:
         return p.ClockWord(hour=12, meridiem="pm", text=text)
     if text.endswith("midnight"):
         return p.ClockWord(hour=12, meridiem="am", text=text)
-    found = re.match(r"(\d{1,2})(?::(\d{2}))?", text)
+    found = re.match(
+        rf"(?P<four>\d{{2}})(?P<minutes>\d{{2}})(?:h|hrs|\s+hours)?$"
+        rf"|(\d{{1,2}})(?:[:.h](\d{{2}}))?|({one_of(HOURS)})(?:[ -]({_MINUTE_WORD}))?",
+        text,
+    )
     assert found is not None  # noqa: S101 - every pattern of a time begins so
     rest = text[found.end() :].replace(".", "").strip()
-    meridiem = rest if rest in {"am", "pm"} else None
-    daypart = next((part for word, part in DAYPARTS.items() if rest.endswith(word)), None)
+    meridiem, daypart = _half_of_day(rest)
+    hour, minute = found["four"] or found[3] or str(HOURS[found[5]]), found["minutes"] or found[4] or found[6]
     return p.ClockWord(
-        hour=int(found[1]),
-        minute=int(found[2] or 0),
+        hour=int(hour),
+        minute=_minutes(minute),
         meridiem=meridiem,
         daypart=daypart,
-        bare=found[2] is None and meridiem is None,
+        bare=minute is None and meridiem is None,
         text=text,
     )
+
+
+def _minutes(text: str | None) -> int:
+    if text is None:
+        return 0
+    return int(text) if text.isdigit() else _NUMBERS[text.replace(" ", "-")]
+
+
+def _half_of_day(rest: str) -> tuple[str | None, Daypart | None]:
+    """am or pm, and the part of the day."""
+    rest = rest.replace(".", "").strip()
+    return rest if rest in {"am", "pm"} else None, next(
+        (p for word, p in DAYPARTS.items() if rest.endswith(word)), None
+    )
+
+
+def _spoken(found: re.Match[str]) -> p.ClockWord:
+    """``quarter to nine``: the minutes before an hour belong to the hour before it."""
+    words = re.sub(r"^a\s+|\s+minutes?$", "", found["spoken"])
+    minutes = {"half": 30, "quarter": 15}.get(words) or int(number(words))
+    hour = int(found["hour"]) if found["hour"].isdigit() else HOURS[found["hour"]]
+    meridiem, daypart = _half_of_day(found["half"] or "")
+    if (words == "half" and found["side"] in {"to", "before"}) or minutes > 59:
+        raise ScheduleInvalid(f'"{found[0]}" is no time', hint='such as "half past 9", "9:30"')
+    if meridiem is not None and 1 <= hour <= 12:
+        hour, meridiem = hour % 12 + (12 if meridiem == "pm" else 0), None
+    if found["side"] in {"to", "before"}:
+        hour, minutes = (12 if daypart is not None and hour == 1 else (hour - 1) % 24), 60 - minutes
+    return p.ClockWord(hour=hour, minute=minutes, meridiem=meridiem, daypart=daypart, text=found[0])
 
 
 def calendar_date(text: str) -> p.CalendarDate:

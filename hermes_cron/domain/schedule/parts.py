@@ -189,10 +189,12 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class From:
-    """A beginning: a date, a date with a time, or an ISO instant."""
+    """A beginning: a date, a date with a time, a time alone (the next such), or an ISO instant."""
 
     day: date | None = None
     relative_day: int | None = None
+    weekday: int | None = None
+    """The first such day after today."""
     time: ClockWord | None = None
     moment: datetime | None = None
 
@@ -202,6 +204,33 @@ class AtMinutes:
     """Minutes of every hour."""
 
     minutes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HowOften:
+    """``twice a day``: so many times must be named."""
+
+    count: int
+    unit: Unit
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Except:
+    """Weekdays left out."""
+
+    days: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoWays:
+    """Words with two meanings in common use: ``biweekly``, 隔三天. Each reading can stand in their place."""
+
+    text: str
+    readings: tuple[tuple[str, str], ...]
+    """(label, words)."""
+    time: str
+    """What to add where the phrase has no time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +260,9 @@ Part: TypeAlias = (
     | From
     | AtMinutes
     | NamedDays
+    | HowOften
+    | Except
+    | TwoWays
     | OnTheClock
 )
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from functools import cache
 
-from hermes_cron.domain.schedule import english, phrase_en
+from hermes_cron.domain.schedule import english, english_parts, phrase_en
 from hermes_cron.domain.schedule import parts as p
 from hermes_cron.domain.schedule.chinese import (
     AND,
@@ -78,21 +78,39 @@ def _weekdays(found: re.Match[str]) -> list[p.Part]:
 
 
 def _every_weeks(found: re.Match[str]) -> list[p.Part]:
-    count = _gap(found["skip"], found["n"] or "一", Unit.WEEK)
-    return [p.Every(unit=Unit.WEEK, count=count), p.Weekdays(days=day_numbers(found["days"]), recurring=True)]
+    unclear = _unclear_gap(found, "周")
+    count = _gap(found["skip"], found["n"] or "一")
+    return [*unclear, p.Every(unit=Unit.WEEK, count=count), p.Weekdays(days=day_numbers(found["days"]), recurring=True)]
 
 
-def _gap(skip: str | None, n: str, unit: Unit) -> int:
-    """每两周 is every second; 隔一周 leaves one out, so every second too; 隔两周 has two readings."""
-    count = whole(n)
-    if not skip:
-        return count
-    if count != 1:
-        raise ScheduleInvalid(
-            f'"隔{n}" can mean every {count} or every {count + 1} {unit.value}s',
-            hint=f"写 每{count} 或 每{count + 1}，不用 隔",
-        )
-    return 2
+def _gap(skip: str | None, n: str) -> int:
+    return 2 if skip else whole(n)
+
+
+def _unclear_gap(found: re.Match[str], unit: str) -> list[p.Part]:
+    """隔三天 is said for every third day and for every fourth. Nothing where there is one reading: 每三天, 隔一天."""
+    if not found["skip"] or not found["n"] or whole(found["n"]) == 1:
+        return []
+    count, text = whole(found["n"]), f"{found['skip']}{found['n']}{unit}"
+    text = ("每" if found[0].startswith("每") else "") + text
+    time = {"天": "9点", "日": "9点", "月": "1号9点", "年": "3月1日9点"}.get(unit[-1], "周一9点")
+    readings = tuple((f"every {number}", f"每{number}{unit}") for number in (count, count + 1))
+    return [p.TwoWays(text=text, readings=readings, time=time)]
+
+
+def _how_often(found: re.Match[str]) -> list[p.Part]:
+    unit, count = UNITS[found["unit"].removeprefix("个")], whole(found["n"])
+    often = [p.HowOften(count=count, unit=unit, text=found[0].rstrip(","))] if count > 1 else []
+    return [p.Every(unit=unit), *often]
+
+
+def _edge(found: re.Match[str]) -> list[p.Part]:
+    """每月月底, 季度末, 每年第一天. (月初 is no day: it can be any of the first.)"""
+    last = found["edge"] in {"底", "末", "最后一天"}
+    months = {"月": range(1, 13), "季": (3, 6, 9, 12) if last else (1, 4, 7, 10), "年": (12,) if last else (1,)}
+    named = months[found["unit"][0]]
+    day = p.DaysOfMonth(days=(-1,) if last else (1,), recurring=found["every"] is not None)
+    return [day] if len(named) == 12 else [day, p.Months(months=tuple(named))]
 
 
 def _every_of(found: re.Match[str]) -> p.Every:
@@ -102,11 +120,11 @@ def _every_of(found: re.Match[str]) -> p.Every:
             hint=f"写 每{found['n']}个月，或 每年{found['n']}月",
         )
     unit = UNITS[found["unit"].removeprefix("个")]
-    return p.Every(unit=unit, count=_gap(found["skip"], found["n"] or "一", unit))
+    return p.Every(unit=unit, count=_gap(found["skip"], found["n"] or "一"))
 
 
 def _every(found: re.Match[str]) -> list[p.Part]:
-    return [_every_of(found)]
+    return [*_unclear_gap(found, found["unit"]), _every_of(found)]
 
 
 def _every_length(found: re.Match[str]) -> list[p.Part]:
@@ -153,7 +171,8 @@ def _month_days(found: re.Match[str]) -> list[p.Part]:
 
 
 def _bare_month_days(found: re.Match[str]) -> list[p.Part]:
-    return [p.DaysOfMonth(days=month_days(found["list"]), recurring=False)]
+    days = month_days(found["list"])
+    return [p.DaysOfMonth(days=days, recurring=len(set(days)) > 1)]
 
 
 def _yearly_days(found: re.Match[str]) -> list[p.Part]:
@@ -178,6 +197,8 @@ def _from(found: re.Match[str]) -> list[p.Part]:
         if named.year is None:
             raise ScheduleInvalid(f'"{found["date"]}" needs a year', hint="例如 从2026-12-04开始")
         return [p.From(day=english.valid_date(named.year, named.month, named.day), time=time)]
+    if found["alone"]:
+        return [p.From(time=clock_word(found["alone"]))]
     return [p.From(relative_day=RELATIVE[found["day"]], time=time)]
 
 
@@ -216,9 +237,18 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     (rf"(?P<length>{LENGTHS})(?:执行|运行)?一次", _every_length),
     (rf"(?:每|(?=隔))(?P<skip>隔)?(?P<n>{WHOLE})?(?P<unit>个?天|日|个?{WEEK}|个月|月|个?季度|季|年)", _every),
     (r"天天", lambda _: [p.Every(unit=Unit.DAY)]),
+    (rf"[每一](?P<unit>天|日|周|星期|个?月)(?P<n>{WHOLE})[次回],?", _how_often),
     (
-        rf"每(?:个|天|日)?(?P<part>{PART})",
-        lambda f: [p.Every(unit=Unit.DAY), p.PartOfDay(daypart=DAYPARTS[f["part"]])],
+        rf"除(?:了|去)?(?:每(?:逢|个)?)?(?P<days>{DAYS})(?:之外|以外|外)?,?|(?:每(?:逢|个)?)?(?P<after>{DAYS})除外|不[含包]括?(?P<no>{DAYS})",
+        lambda f: [p.Except(days=day_numbers(f["days"] or f["after"] or f["no"]))],
+    ),
+    (
+        r"(?P<every>每个?)?(?P<unit>(?:月的?)?月|(?:季度?的?)?季度?|(?:年的?)?年)的?(?P<edge>底|末|最后一天|第一天)",
+        _edge,
+    ),
+    (
+        rf"每(?:天|日)(?P<part>(?>{PART}))(?!的?(?:\d|差|[零〇一二两三四五六七八九十]))|每个?(?P<short>{PART})",
+        lambda f: [p.Every(unit=Unit.DAY), p.PartOfDay(daypart=DAYPARTS[f["part"] or f["short"]])],
     ),
     (rf"(?P<part>{PART})", lambda f: [p.PartOfDay(daypart=DAYPARTS[f["part"]])]),
     (rf"(?P<every>每个?|每逢|逢)?(?P<days>{DAYS})", _weekdays),
@@ -262,8 +292,8 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
         rf"(?:在|于)?(?P<year>明年|今年|后年)(?P<date>{WHOLE}月{WHOLE}[日号號])",
         lambda f: [replace(calendar_date(f["date"]), years_ahead={"今年": 0, "明年": 1, "后年": 2}[f["year"]])],
     ),
-    (r"(?P<first>\d{1,2})/(?P<second>\d{1,2})(?:/(?P<year>\d{4}))?(?!\d)", phrase_en.slashed),
-    (rf"按cron日期 ?{phrase_en.CRON_DAYS}", phrase_en.named_days),
+    (r"(?P<first>\d{1,2})/(?P<second>\d{1,2})(?:/(?P<year>\d{4}))?(?!\d)", english_parts.slashed),
+    (rf"按cron日期 ?{phrase_en.CRON_DAYS}", english_parts.named_days),
     (rf"下个?月的?(?P<day>{WHOLE})[号號日]", lambda f: [p.DayOfNextMonth(day=whole(f["day"]))]),
     (rf"(?P<day>{one_of(RELATIVE)})", lambda f: [p.RelativeDay(days=RELATIVE[f["day"]])]),
     (r"(?P<day>今|明|后)(?P<part>早上?|晚上?|夜里?)", _relative_part),
@@ -278,7 +308,7 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
         lambda f: [p.Duration(text=f[0], every=_every_of(f))],
     ),
     (
-        rf"(?:从|自)?(?:(?P<moment>{english.ISO})|(?:(?P<date>{DATE})|(?P<day>今天|明天|后天))(?P<time>{TIME})?)(?:开始|起),?",
+        rf"(?:从|自)?(?:(?P<moment>{english.ISO})|(?:(?P<date>{DATE})|(?P<day>今天|明天|后天))(?P<time>{TIME})?|(?P<alone>{TIME}))(?:开始|起),?",
         _from,
     ),
     (rf"每个?小时的?(?P<list>整点|半|(?:第?{WHOLE}分钟?{AND})*第?{WHOLE}分钟?)", _at_minutes),
@@ -304,7 +334,7 @@ _PATTERNS: tuple[tuple[str, Reader], ...] = (
     (rf"(?P<months>{WHOLE}月)的?(?=每|周|星期|工作日)", lambda f: [p.Months(months=(whole(f["months"][:-1]),))]),
 )
 
-_GLUE = re.compile(r"[\s,的]+|(?:执行|运行)?一次|执行|运行|各(?=\d|[零一二两三四五六七八九十])")
+_GLUE = re.compile(r"[\s,()的]+|(?:执行|运行)?一次|执行|运行|定时|各(?=\d|[零一二两三四五六七八九十])")
 
 _WORD = re.compile(r"[a-z0-9]+|.")
 

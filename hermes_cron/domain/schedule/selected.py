@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 from hermes_cron.domain.schedule import parts as p
 from hermes_cron.domain.schedule.bag import SELECTORS, Bag
@@ -11,7 +12,7 @@ from hermes_cron.domain.schedule.parts import Unit
 from hermes_cron.domain.schedule.refusal import Setting, ambiguous, needs_a_time, not_understood, weekday_name
 from hermes_cron.domain.schedule.times import clock_text, minutes_of
 from hermes_cron.domain.schedule.timetable import at_times, beginning, number_list, weekday_field
-from hermes_cron.errors import HermesCronError, ScheduleInvalid
+from hermes_cron.errors import HermesCronError, ScheduleInvalid, ScheduleNeverFires
 
 QUARTERS = (1, 4, 7, 10)
 
@@ -104,6 +105,64 @@ def _month_days(days: tuple[int, ...], months: tuple[int, ...], field: str) -> C
         raise ScheduleInvalid("days of a month are 1-31", hint='"on the 1st of every month"')
     numbered = [str(day) for day in sorted(set(days)) if day > 0]
     return CronDays(days=",".join([*numbered, "L"] if -1 in days else numbered), months=field)
+
+
+def left_out(parts: tuple[p.Part, ...], setting: Setting) -> tuple[p.Part, ...]:
+    """``every day except sunday`` names the other weekdays."""
+    gone = {day for part in parts if isinstance(part, p.Except) for day in part.days}
+    if not gone:
+        return parts
+    named = {day for part in parts if isinstance(part, p.Weekdays) for day in part.days}
+    workdays = any(part.workdays for part in parts if isinstance(part, p.Weekdays))
+    rest = tuple(day for day in sorted(named or range(7)) if day not in gone)
+    others = tuple(part for part in parts if not isinstance(part, p.Except | p.Weekdays))
+    again = any(isinstance(part, p.Every) and part.count == 1 and part.unit not in _LONG for part in others)
+    if not (again or named) or any(isinstance(part, SELECTORS) for part in others):
+        raise not_understood(setting, "days can be left out of a week only")
+    if not rest:
+        raise ScheduleNeverFires(f'"{setting.text}" leaves no day', hint='such as "every day except sunday at 9am"')
+    return (*others, p.Weekdays(days=rest, recurring=True, workdays=workdays))
+
+
+_LONG = (Unit.WEEK, Unit.MONTH, Unit.QUARTER, Unit.YEAR)
+
+
+def require_so_many(often: p.HowOften, days: Days, minutes: tuple[int, ...]) -> None:
+    """``three times a day at 8 and 20`` contradicts itself."""
+    if often.unit is Unit.DAY:
+        found = len(minutes)
+    elif isinstance(days, CronDays):
+        found = len(minutes) * (_in_a_week(days) if often.unit is Unit.WEEK else _in_a_month(days))
+    else:
+        return
+    if found != often.count:
+        raise ScheduleInvalid(
+            f'"{often.text}" goes with {often.count} times, not with {found}',
+            hint='such as "twice a day at 9am and 5pm", "twice a week on monday and thursday at 9am"',
+        )
+
+
+def needs_so_many(often: p.HowOften, setting: Setting) -> ScheduleInvalid:
+    examples = {
+        Unit.DAY: ("twice a day at 9am and 5pm", "每天两次，9点和17点"),
+        Unit.WEEK: ("twice a week on monday and thursday at 9am", "每周两次，周一和周四9点"),
+        Unit.MONTH: ("twice a month on the 1st and 15th at 9am", "每月两次，1号和15号9点"),
+    }
+    example = examples[often.unit][setting.lang == "zh"]
+    return ScheduleInvalid(
+        f'"{setting.text}" does not say when',
+        hint=f"needs the times: {example}",
+        details={"understood": setting.text, "left_over": "", "examples": [example]},
+    )
+
+
+def _in_a_week(days: CronDays) -> int:
+    monday = date(2001, 1, 1)
+    return sum(days.matches(monday + timedelta(days=step)) for step in range(7))
+
+
+def _in_a_month(days: CronDays) -> int:
+    return len((days.days if days.weekdays == "*" else days.weekdays).split(","))
 
 
 def _refuse_every_second(selector: p.NthWeekdays, clock: p.Clock | None, setting: Setting) -> None:

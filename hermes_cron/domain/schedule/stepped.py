@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from hermes_cron.domain.schedule import parts as p
 from hermes_cron.domain.schedule.bag import SELECTORS, Bag
 from hermes_cron.domain.schedule.beginning import counted, instant_of
 from hermes_cron.domain.schedule.days import CronDays, Days
-from hermes_cron.domain.schedule.refusal import Setting, ambiguous
+from hermes_cron.domain.schedule.parts import Daypart
+from hermes_cron.domain.schedule.refusal import Setting, ambiguous, not_understood
 from hermes_cron.domain.schedule.selected import require_recurring, selected
 from hermes_cron.domain.schedule.times import clock_text, minutes_of
 from hermes_cron.domain.schedule.timetable import all_day, at_times, in_window, number_list
@@ -20,16 +22,21 @@ def repeated(length: timedelta, bag: Bag, setting: Setting) -> Trigger:
     if not bag.has(p.Between, p.AtMinutes, p.OnTheClock, p.Months, *SELECTORS):
         since = bag.take(p.From)
         bag.done()
+        if since is not None:
+            _refuse_a_broken_day(length, since, setting)
         return Interval(length, setting.anchor if since is None else instant_of(since, setting))
     step = _whole_minutes(length)
+    part = bag.take(p.PartOfDay)
     between, past, _ = bag.take(p.Between), bag.take(p.AtMinutes), bag.take(p.OnTheClock)
     require_recurring(bag, setting)
     days = counted(selected(bag, setting, unit=None), 1, bag, setting)
     bag.done()
+    if part is not None and (between is None or past is not None):
+        raise not_understood(setting, "a part of the day has no hours of its own: name them")
     if past is not None:
         return _past_the_hour(days, step, past.minutes, between)
     if between is not None:
-        first, last = _window(between, setting)
+        first, last = _window(between if part is None else _in_part(between, part.daypart), setting)
         return in_window(days, step=step, first=first, last=last)
     if 1440 % step:
         raise ScheduleInvalid(
@@ -37,6 +44,23 @@ def repeated(length: timedelta, bag: Bag, setting: Setting) -> Trigger:
             hint=f'"every {step} minutes" alone has no such break; or a window: "... between 9am and 5pm"',
         )
     return all_day(days, step=step)
+
+
+def _refuse_a_broken_day(length: timedelta, since: p.From, setting: Setting) -> None:
+    """``every 5 hours starting at 8am``: does every day begin at 8, or only the first?"""
+    if since.time is None or since.day or since.relative_day is not None or since.weekday is not None:
+        return
+    if timedelta(days=1) % length == timedelta() or length % timedelta(minutes=1) or length > timedelta(days=1):
+        return
+    start = instant_of(since, setting).astimezone(setting.zone).isoformat(timespec="minutes")
+    first = clock_text(minutes_of((since.time,), None, once=True)[0])
+    minutes = length // timedelta(minutes=1)
+    if setting.lang == "zh":
+        raise ambiguous(
+            setting, ("once", f"每{minutes}分钟，从 {start} 起"), ("always", f"{first} 到 23:59 每{minutes}分钟")
+        )
+    every = f"every {minutes} minutes"
+    raise ambiguous(setting, ("once", f"{every} from {start}"), ("always", f"{every} between {first} and 23:59"))
 
 
 def _whole_minutes(length: timedelta) -> int:
@@ -72,6 +96,15 @@ def _window(between: p.Between, setting: Setting) -> tuple[int, int]:
             ("by night", _with_window(between, first, last, setting)),
         )
     return first, last
+
+
+def _in_part(between: p.Between, part: Daypart) -> p.Between:
+    """``every evening from 6 to 9``: both hours are of that part of the day, if they say no other."""
+    first, last = (
+        replace(word, daypart=part) if word.bare and word.daypart is None else word
+        for word in (between.first, between.last)
+    )
+    return replace(between, first=first, last=last)
 
 
 def _with_window(between: p.Between, first: int, last: int, setting: Setting) -> str:

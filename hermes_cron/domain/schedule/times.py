@@ -29,20 +29,32 @@ _TWO_SIDED: dict[Daypart, tuple[int, ...]] = {
 }
 
 
-def minutes_of(words: tuple[ClockWord, ...], daypart: Daypart | None, *, once: bool) -> tuple[int, ...]:
+def minutes_of(
+    words: tuple[ClockWord, ...], daypart: Daypart | None, *, once: bool, daily: bool = False
+) -> tuple[int, ...]:
     """Minutes after midnight, ascending, each once.
 
-    ``once``: the phrase is for one date, so the small hours of a night are unclear.
+    ``once``: the phrase is for one date, so the small hours of a night are unclear. ``daily``: it is for every day, so
+    it does not matter on which side of midnight "12 at night" lies.
 
     Raises ScheduleInvalid for a time that does not exist, ScheduleAmbiguous where both halves of the day are meant.
     """
-    resolved = [_minute(word, daypart, once=once) for word in _shared_meridiem(words)]
+    shared = _shared_meridiem(words)
+    if daily:
+        shared = tuple(_at_midnight(word, daypart) for word in shared)
+    resolved = [_minute(word, daypart, once=once) for word in shared]
     _check_inherited(words, resolved)
     return tuple(sorted(set(resolved)))
 
 
 def clock_text(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
+
+
+def _at_midnight(word: ClockWord, daypart: Daypart | None) -> ClockWord:
+    if word.meridiem is None and word.hour == 12 and (word.daypart or daypart) in {Daypart.EVENING, Daypart.NIGHT}:
+        return replace(word, hour=0, daypart=Daypart.SMALL_HOURS)
+    return word
 
 
 def _minute(word: ClockWord, daypart: Daypart | None, *, once: bool) -> int:
