@@ -16,7 +16,7 @@ def test_a_column_without_a_value_is_null(tmp_path: Path) -> None:
     )
     prepared = Prepared(insert(table), ("id", "n", "s"))
     with Store(tmp_path / "state.db") as store:
-        store.write(lambda conn: table.create(conn))
+        store.write(table.create)
         store.write(lambda conn: prepared.run_all(conn, [{"id": 1}, {"id": 2, "n": 3, "s": "x"}]))
         store.write(lambda conn: prepared.run(conn, {"id": 3, "s": "y"}))
         with store.read() as conn:
