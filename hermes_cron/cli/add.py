@@ -12,7 +12,7 @@ import typer
 from hermes_cron.cli import job_options as options
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.schedule_faults import explained
-from hermes_cron.errors import Conflict, JobFileError, Usage
+from hermes_cron.errors import Conflict, HermesCronError, JobFileError, Usage
 
 if TYPE_CHECKING:
     from hermes_cron.domain.job import Job
@@ -141,8 +141,8 @@ def _order(state: Cli, text: str, said: dict[str, Plain]) -> _Order:
     zone = _zone(str(said.get("timezone") or state.settings.timezone))
     now = state.clock.now()
     if said.get("script"):
-        grammar.parse(text.rstrip(":： "), now=now, zone=zone)
         head, prompt = text.rstrip(":： "), ""
+        _only_a_schedule(head, now, zone)
     else:
         head, prompt = grammar.split(text, now=now, zone=zone)
     schedule = written(head, now=now, zone=zone)
@@ -164,6 +164,25 @@ def _order(state: Cli, text: str, said: dict[str, Plain]) -> _Order:
         now=now,
         missing=missing,
     )
+
+
+def _only_a_schedule(text: str, now: datetime, zone: ZoneInfo) -> None:
+    """What a script does stands in the script. Raises Usage for a prompt, else what the grammar says."""
+    from hermes_cron.domain.schedule import phrase as grammar
+
+    try:
+        grammar.parse(text, now=now, zone=zone)
+    except HermesCronError:
+        try:
+            head, prompt = grammar.split(text, now=now, zone=zone)
+        except HermesCronError:
+            head = prompt = ""
+        if not prompt:
+            raise
+        raise Usage(
+            f'a job with --script has no prompt: "{prompt}"',
+            hint=f'hermes-cron add "{head}" --script ... --description "{prompt}"',
+        ) from None
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import TracebackType
 from typing import Final, Protocol, Self
 
@@ -74,10 +75,12 @@ _REMEDIES: Final = {
 
 
 def _need_driver() -> None:
+    """By the driver's own name: an index may hold another program under ours, and a clone is on none."""
     try:
         import psycopg  # noqa: F401
     except ImportError as error:
+        driver = "'psycopg[binary]>=3.3,<4'"
         raise ExtraMissing(
             "PostgreSQL needs the driver psycopg, which is not installed",
-            hint="pip install 'hermes-cron[postgres]'   or   uv tool install 'hermes-cron[postgres]'",
+            hint=f"{sys.executable} -m pip install {driver}   or   uv pip install --python {sys.executable} {driver}",
         ) from error

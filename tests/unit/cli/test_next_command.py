@@ -150,3 +150,11 @@ def test_serve_counts_the_job_files_that_are_there(cli: Run, home: Home) -> None
     assert ": 2 jobs, " in err.splitlines()[0]
     (home.jobs / "by-hand.md").unlink()
     assert ": 1 job, " in cli("serve", "--once")[2].splitlines()[0]
+
+
+def test_a_script_with_a_prompt_is_told_where_the_words_go(cli: Run, home: Home) -> None:
+    code, _, err = cli("add", "every 5 seconds: disk check", "--script", "echo hi")
+    assert code == 2
+    assert 'hermes-cron add "every 5 seconds" --script ... --description "disk check"' in err
+    assert cli("add", "every 5 seconds", "--script", "echo hi", "--description", "disk check")[0] == 0
+    assert (home.jobs / "disk-check.md").exists()

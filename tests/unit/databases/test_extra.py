@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 PROGRAM = """
 import sys
@@ -23,8 +24,10 @@ def test_missing_driver_names_both_install_lines() -> None:
     code, message, hint = done.stdout.strip().split("|")
     assert code == "78"
     assert "psycopg" in message
-    assert "pip install 'hermes-cron[postgres]'" in hint
-    assert "uv tool install 'hermes-cron[postgres]'" in hint
+    driver = "'psycopg[binary]>=3.3,<4'"
+    assert f"{sys.executable} -m pip install {driver}" in hint
+    assert f"uv pip install --python {sys.executable} {driver}" in hint
+    assert driver.strip("'") in (Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_importing_the_package_loads_no_driver_and_no_parser() -> None:
