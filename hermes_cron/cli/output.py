@@ -12,8 +12,10 @@ MAX_COLUMNS = 100
 _ESCAPES = str.maketrans(
     {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
     | {code: f"\\u{code:04x}" for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+    | {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}
 )
-"""C0, C1 and bidirectional controls: a job's text could otherwise move the cursor or reorder a line."""
+"""C0, C1 and bidirectional controls: a job's text could otherwise move the cursor or reorder a line. And what Python
+makes of bytes in a file's name that are not UTF-8, which could not be written at all."""
 
 _COLOURS = {"green": "32", "red": "31", "yellow": "33", "bold": "1", "dim": "2"}
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hermes_cron.cli.context import Cli, cli
+from hermes_cron.cli.output import one_line
 from hermes_cron.clock import FileClock
 from hermes_cron.errors import Usage
 
@@ -155,4 +156,5 @@ def _one_line(event: Event) -> str:
     from dataclasses import asdict
 
     facts = {key: value for key, value in asdict(event).items() if key != "level" and value not in (None, "")}
-    return f"{event.level.value}: {type(event).__name__} " + " ".join(f"{key}={value}" for key, value in facts.items())
+    text = f"{event.level.value}: {type(event).__name__} " + " ".join(f"{key}={value}" for key, value in facts.items())
+    return one_line(text)  # names and errors hold what strangers wrote

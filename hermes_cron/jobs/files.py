@@ -70,7 +70,7 @@ class JobFiles:
                 for entry in entries:
                     if not _is_job(entry.name):
                         continue
-                    with contextlib.suppress(FileNotFoundError):  # gone between the listing and the stat
+                    with contextlib.suppress(OSError):  # gone since the listing, or a link that leads nowhere
                         if entry.is_file():
                             found.append(
                                 JobFile(file_name=entry.name, name=name_of(entry.name), stat=stat_text(entry.stat()))
@@ -84,7 +84,7 @@ class JobFiles:
         found = []
         for file_name in sorted(file_names):
             path = self.folder / file_name
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 if _is_job(file_name) and path.is_file():
                     found.append(JobFile(file_name=file_name, name=name_of(file_name), stat=stat_text(path.stat())))
         return found
@@ -125,7 +125,7 @@ class JobFiles:
             raise self._missing(name) from None
 
     def read_file(self, file_name: str) -> tuple[bytes, str] | None:
-        """Bytes and ``stat_text`` of one moment, for a sync; None when the file is gone."""
+        """Bytes and ``stat_text`` of one moment, for a sync; None when the file is gone. Raises OSError."""
         try:
             with (self.folder / file_name).open("rb") as stream:
                 before = os.fstat(stream.fileno())

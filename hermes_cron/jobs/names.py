@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterable
 
@@ -18,7 +19,7 @@ def name_fault(name: str) -> str | None:
     """Why this cannot be a job's name; None when it can."""
     if not name:
         return "a job needs a name"
-    if len(name) > LONGEST or len(name.encode()) > _MOST_BYTES:
+    if len(name) > LONGEST or len(os.fsencode(name)) > _MOST_BYTES:
         return f'the name "{name[:20]}..." is longer than {LONGEST} characters'
     odd = next((character for character in name if not (_is_word(character) or character == "-")), None)
     if odd is not None:

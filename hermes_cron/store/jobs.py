@@ -33,6 +33,7 @@ _runs = RunRow.__table__  # type: ignore[attr-defined]
 
 BATCH = 50  # files parsed and written at a time: about 0.1 s
 _TAKEN = "another job file has this name in another case or Unicode form"
+_NOT_TEXT = "its name is not UTF-8"
 _SEEN = select(_jobs.c.uid, _jobs.c.name, _jobs.c.file_name, _jobs.c.file_stat, _jobs.c.file_hash).where(
     _jobs.c.removed_at.is_(None)
 )
@@ -105,6 +106,7 @@ class _Read:
     stat: str
     hash: str
     data: bytes
+    fault: str | None = None  # why there is no data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,12 +162,13 @@ def sync(  # noqa: PLR0913  # what is looked at, when, by whom, and two habits o
     query = _SEEN if only is None else _SEEN.where(_jobs.c.file_name.in_(only))
     with store.read() as conn:
         seen = [_Seen(**row) for row in conn.execute(query).mappings()]
-    files = source.folder.scan() if only is None else source.folder.look(only)
-    changes, vanished = _compare(source.folder, files, seen, gone_before)
     done = _Done()
+    files = _nameable(source.folder.scan() if only is None else source.folder.look(only), done)
+    changes, vanished = _compare(source.folder, files, seen, gone_before)
+    stamp = _Stamp(now=now, actor=actor, window=window, settled=_settled_before(store, changes, now))
     for at in range(0, len(changes), BATCH):
         batch = _understand(store, changes[at : at + BATCH], source.parse, now)
-        store.write(partial(_apply, _Stamp(now=now, actor=actor, window=window), done, batch))
+        store.write(partial(_apply, stamp, done, batch))
         if between is not None:
             between()
     return Synced(
@@ -217,8 +220,39 @@ def _compare(
     return removals + changes, vanished - believed
 
 
+def _nameable(files: Sequence[FoundFile], done: _Done) -> list[FoundFile]:
+    """Those whose name a row can hold. Python stands a lone surrogate for each byte of a name that is not UTF-8."""
+    found = []
+    for file in files:
+        try:
+            file.file_name.encode()
+        except UnicodeEncodeError:
+            done.broken.append((file.name, _NOT_TEXT))
+            continue
+        found.append(file)
+    return found
+
+
+def _settled_before(store: Store, changes: Sequence[_Change], now: datetime) -> Mapping[str, datetime]:
+    """Up to where instants to come are settled already, by name key: of jobs that were removed before the clock went
+    back. A new job of that name begins there, or an instant would run twice."""
+    if all(change.seen is not None for change in changes):
+        return {}
+    query = (
+        select(_jobs.c.name_key, func.max(_jobs.c.settled_until).label("until"))
+        .where(_jobs.c.removed_at.is_not(None), _jobs.c.settled_until > now)
+        .group_by(_jobs.c.name_key)
+    )
+    with store.read() as conn:
+        return {row.name_key: row.until for row in conn.execute(query)}
+
+
 def _read(folder: Folder, found: FoundFile) -> _Read | None:
-    got = folder.read_file(found.file_name)
+    try:
+        got = folder.read_file(found.file_name)
+    except OSError as error:
+        fault = f"{folder.folder.name}/{found.file_name}:1 cannot be read: {error.strerror}"
+        return _Read(file_name=found.file_name, name=found.name, stat=found.stat, hash="", data=b"", fault=fault)
     if got is None:
         return None
     data, stat = got
@@ -232,6 +266,8 @@ def _moved_from(read: _Read, gone: Mapping[str, _Seen]) -> str | None:
     for file_name, row in gone.items():
         if name_key(row.name) == name_key(read.name):
             return file_name
+    if read.fault is not None:
+        return None
     return next((file_name for file_name, row in gone.items() if row.file_hash == read.hash), None)
 
 
@@ -266,7 +302,9 @@ def _understood(change: _Change, known: Mapping[str, RowMapping], parse: Parse, 
 
 
 def _parsed(change: _Change, read: _Read, parse: Parse, anchor: datetime) -> _Change:
-    return _Change(seen=change.seen, read=read, understood=parse(read.data, read.file_name, anchor), anchor=anchor)
+    fault = read.fault
+    said = parse(read.data, read.file_name, anchor) if fault is None else Understood(job=None, broken=fault)
+    return _Change(seen=change.seen, read=read, understood=said, anchor=anchor)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -277,10 +315,11 @@ class _Stamp:
     now: datetime
     actor: str
     window: timedelta
+    settled: Mapping[str, datetime]
 
 
 def _apply(stamp: _Stamp, done: _Done, changes: Sequence[_Change], conn: Connection) -> None:
-    work = _Apply(conn=conn, now=stamp.now, actor=stamp.actor, window=stamp.window, done=done)
+    work = _Apply(conn=conn, stamp=stamp, done=done)
     for change in changes:
         if change.seen is None:
             work.add(change)
@@ -293,10 +332,12 @@ def _apply(stamp: _Stamp, done: _Done, changes: Sequence[_Change], conn: Connect
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Apply:
     conn: Connection
-    now: datetime
-    actor: str
-    window: timedelta
+    stamp: _Stamp
     done: _Done
+
+    @property
+    def now(self) -> datetime:
+        return self.stamp.now
 
     def _current(self, seen: _Seen) -> RowMapping | None:
         """The row, if nobody changed it since the files were compared with it; else the next look decides."""
@@ -328,8 +369,8 @@ class _Apply:
             Reason.REMOVED,
             OccurrenceState.SKIPPED,
         )
-        self._close_revision(row, self.now)
-        self._set(row["uid"], removed_at=self.now, removed_by=self.actor, next_due=None)
+        self._close_revision(row, max(self.now, row["settled_until"]))
+        self._set(row["uid"], removed_at=self.now, removed_by=self.stamp.actor, next_due=None)
         self.done.removed.append(row["name"])
 
     def edit(self, seen: _Seen, read: _Read, said: Understood | None, anchor: datetime | None) -> None:
@@ -377,7 +418,7 @@ class _Apply:
             "revision": 0,
             "anchor": change.anchor or self.now,
             "first_seen": self.now,
-            "settled_until": self.now,
+            "settled_until": max(self.now, self.stamp.settled.get(key, self.now)),
             "fired": 0,
         }
         self.conn.execute(insert(_jobs), row)
@@ -412,7 +453,7 @@ class _Apply:
                 "job_uid": row["uid"],
                 "revision": number,
                 "effective_from": begins,
-                "actor": self.actor,
+                "actor": self.stamp.actor,
                 **columns,
             },
         )
@@ -427,7 +468,7 @@ class _Apply:
             return
         values = {column: row[column] for column in columns}
         while True:
-            settled = settle(self.conn, [values], self.now, window=self.window, blocked=blocked)
+            settled = settle(self.conn, [values], self.now, window=self.stamp.window, blocked=blocked)
             if not settled.more:
                 return
             moved = self.conn.execute(

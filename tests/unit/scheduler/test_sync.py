@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import Any
 
@@ -214,3 +215,50 @@ def test_an_older_look_never_overwrites_a_newer_one(world: Any) -> None:
     world.source = kept
     assert "newest" in str(world.job("a")["spec"])
     assert not world.sync().anything
+
+
+def test_a_file_that_cannot_be_read_stops_no_other_and_says_so(world: Any) -> None:
+    """A circle of links, a link that leads nowhere, a folder; and what opens but cannot be read."""
+    world.write("a", "schedule: 0 9 * * *")
+    (world.home.jobs / "circle.md").symlink_to("circle.md")
+    (world.home.jobs / "nowhere.md").symlink_to("/nonexistent/x")
+    (world.home.jobs / "folder.md").mkdir()
+    (world.home.jobs / "locked.md").symlink_to("/proc/self/mem")
+    done = world.sync()
+    assert done.added == ("a",)
+    assert done.broken == (("locked", "jobs/locked.md:1 cannot be read: Input/output error"),)
+    (world.home.jobs / "locked.md").unlink()
+    world.write("locked", "schedule: 0 9 * * *")
+    assert world.sync().changed == ("locked",)
+    assert world.job("locked")["broken"] is None
+
+
+def test_a_name_that_is_not_utf_8_stops_no_other_and_says_so(world: Any) -> None:
+    world.write("a", "schedule: 0 9 * * *")
+    (world.home.jobs / os.fsdecode(b"bad\xff.md")).write_text("schedule: 0 9 * * *")
+    done = world.sync()
+    assert done.added == ("a",)
+    assert done.broken == (("bad\udcff", "its name is not UTF-8"),)
+
+
+def test_a_clock_that_went_back_before_a_removal_leaves_every_row_its_due_instant(world: Any) -> None:
+    world.write("a", "schedule: * * * * *")
+    world.sync()
+    world.at("12:05:30").claim()
+    world.at("12:02:30")
+    (world.home.jobs / "a.md").unlink()
+    world.sync()
+    proof = world.at("12:10:00").proof()
+    assert (proof.due, proof.accounted_for, proof.surplus) == (5, 5, 0)
+
+
+def test_a_job_that_comes_back_after_the_clock_went_back_repeats_no_instant(world: Any) -> None:
+    world.write("a", "schedule: * * * * *")
+    world.sync()
+    world.at("12:05:30").claim()
+    (world.home.jobs / "a.md").unlink()
+    world.sync()
+    world.at("12:02:30").write("a", "schedule: */1 * * * *")
+    world.sync()
+    world.at("12:06:30").claim()
+    assert [row[0] for row in world.history("a")] == ["01 12:06"]
