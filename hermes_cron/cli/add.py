@@ -76,7 +76,7 @@ def add(
     state = cli()
     if paused:
         said["paused"] = "added paused"
-    with explained(state):
+    with explained(state, " ".join(sentence)):
         order = _order(state, " ".join(sentence).strip(), said)
     wanted = name or order.name
     if if_not_exists and state.app.jobs.find(wanted) is not None:
@@ -137,6 +137,7 @@ def _order(state: Cli, text: str, said: dict[str, Plain]) -> _Order:
     from hermes_cron.domain.schedule import phrase as grammar
     from hermes_cron.jobs.names import name_from
     from hermes_cron.jobs.phrasing import written
+    from hermes_cron.jobs.plain_sight import refuse_spelled_out
 
     zone = _zone(str(said.get("timezone") or state.settings.timezone))
     now = state.clock.now()
@@ -145,6 +146,7 @@ def _order(state: Cli, text: str, said: dict[str, Plain]) -> _Order:
         _only_a_schedule(head, now, zone)
     else:
         head, prompt = grammar.split(text, now=now, zone=zone)
+    refuse_spelled_out(f"{prompt}\n{said.get('script') or ''}")
     schedule = written(head, now=now, zone=zone)
     databases, missing = _databases(state, prompt, said.get("databases"))
     values: dict[str, Plain] = {

@@ -119,6 +119,7 @@ def _of_prompt(state: Cli, prompt: str, options: Mapping[str, Any]) -> Start:
     from dataclasses import replace
 
     from hermes_cron.domain.run import Cause
+    from hermes_cron.jobs.plain_sight import refuse_spelled_out
     from hermes_cron.jobs.resolve import databases_named, no_database
     from hermes_cron.store.runs import Start
 
@@ -126,6 +127,7 @@ def _of_prompt(state: Cli, prompt: str, options: Mapping[str, Any]) -> Start:
         from hermes_cron.errors import PromptEmpty
 
         raise PromptEmpty("--prompt is empty", hint='hermes-cron run --prompt "inspect prod"')
+    refuse_spelled_out(prompt)
     known = tuple(state.settings.databases)
     named = databases_named(prompt, known)
     wanted = tuple(options["db"] or named.known)

@@ -16,6 +16,7 @@ from hermes_cron.jobs import keys
 from hermes_cron.jobs.frontmatter import Entry, Fault, FaultsFound, Parts, Table, read_table, refuse, split
 from hermes_cron.jobs.names import name_fault
 from hermes_cron.jobs.nearest import did_you_mean
+from hermes_cron.jobs.plain_sight import spelled_out
 from hermes_cron.jobs.resolve import databases_named, no_database
 from hermes_cron.jobs.save import span_text
 
@@ -197,6 +198,7 @@ class _Reading:
 
     def _prompt(self) -> str | None:
         text = self._parts.prompt
+        self._secrets(text)
         if "script" in self._lines:
             if text:
                 self._fault("script", "script: excludes a prompt below the keys")
@@ -215,6 +217,12 @@ class _Reading:
                 if wrong:
                     self._fault("", wrong, self._body_line(placeholder.line))
         return text
+
+    def _secrets(self, prompt: str | None) -> None:
+        if secret := spelled_out(prompt or ""):
+            self._fault("", _in_plain_sight("prompt", secret[0]), self._body_line(secret[1]))
+        if secret := spelled_out(str(self._given.get("script") or "")):
+            self._fault("script", _in_plain_sight("script", secret[0]))
 
     def _check_jinja(self, text: str) -> None:
         from jinja2 import TemplateSyntaxError, meta
@@ -303,6 +311,10 @@ def _more(error: HermesCronError) -> str:
 
 def _texts(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(text for text, _ in given.get(key, ()))
+
+
+def _in_plain_sight(where: str, kind: str) -> str:
+    return f"the {where} holds {kind}; secrets do not belong in job files"
 
 
 def _first_line(text: str) -> str:

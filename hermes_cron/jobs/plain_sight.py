@@ -9,9 +9,15 @@ import math
 import re
 from collections import Counter
 
+from hermes_cron.errors import SecretInPlainSight
+
+_PEM = "a private key"
+_URL = "a URL with a password"
+_PLACEHOLDERS = ("$", "{", "<", "*", "[", "@", "...")
+
 _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")),
-    ("a URL with a password", re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@", re.I)),
+    (_PEM, re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")),
+    (_URL, re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@", re.I)),
     ("an API key", re.compile(r"(?<![\w-])(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}")),
     ("an access token", re.compile(r"(?<!\w)(?:gh[opusr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})")),
     ("an access token", re.compile(r"(?<!\w)(?:xox[abeprs]-[\w-]{10,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{20,})")),
@@ -38,6 +44,31 @@ def looks_secret(name: str, value: str) -> str | None:
     if _NAME.search(name) and text.lower() not in _HARMLESS and not text.startswith(("/", "~", "$")):
         return "a password or token by its name"
     return "a random key" if _is_random(text) else None
+
+
+def spelled_out(text: str) -> tuple[str, int] | None:
+    """The kind of secret that stands within a prompt or script, and its line (from 1).
+
+    Narrower still, since it is prose: a key has a digit, and ``postgresql://user:$PASSWORD@host`` is no secret.
+    """
+    for kind, shape in _SHAPES[:-1]:  # "bearer authentication" is a sentence
+        for found in shape.finditer(text):
+            said = found[0]
+            if kind == _URL and said.rpartition(":")[2].startswith(_PLACEHOLDERS):
+                continue
+            if kind in (_URL, _PEM) or re.search(r"[0-9]", said):
+                return kind, text.count("\n", 0, found.start()) + 1
+    return None
+
+
+def refuse_spelled_out(text: str) -> None:
+    """For what people type on the command line. Raises ``SecretInPlainSight``, which does not repeat it."""
+    found = spelled_out(text)
+    if found is not None:
+        raise SecretInPlainSight(
+            f"there is {found[0]} in the prompt",
+            hint="a database: hermes-cron db add NAME, and name it in the prompt; any other: a file that only you read",
+        )
 
 
 def _is_random(text: str) -> bool:

@@ -222,3 +222,19 @@ def test_a_secret_reaches_neither_the_request_nor_the_report(home: Home, run_cli
     assert "hunter2hunter2" not in ran.out
     (row,) = runs(run_cli)
     assert "hunter2hunter2" not in (home.root / row["output_path"]).read_text()
+
+
+def test_a_password_in_a_prompt_is_refused_and_goes_nowhere(home: Home, run_cli: RunCli) -> None:
+    prompt = "look at postgresql://watcher:" + "hunter2secret@db.example/shop"
+    (home.jobs / "hand.md").write_text(f"---\nschedule: every day 9am\ntimezone: UTC\n---\nfirst\n{prompt}\n")
+    ran = run_cli("check")
+    assert (ran.rc, ran.out) == (
+        2, "jobs/hand.md:6 the prompt holds a URL with a password; secrets do not belong in job files\n",
+    )  # fmt: skip
+    (home.jobs / "hand.md").unlink()
+    for argv in (("add", f"every day 9am: {prompt}"), ("run", "--prompt", prompt)):
+        ran = run_cli(*argv)
+        assert (ran.rc, ran.out) == (4, "")
+        assert "hunter2secret" not in ran.err
+    assert not [path for path in home.root.rglob("*") if "hunter2" in path.name]
+    assert not [p for p in home.root.rglob("*") if p.is_file() and b"hunter2secret" in p.read_bytes()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_cron.jobs.plain_sight import looks_secret
+from hermes_cron.jobs.plain_sight import looks_secret, spelled_out
 
 # Put together here, so that no scanner of repositories takes this file for a leak.
 FAKE = {
@@ -58,3 +58,25 @@ def test_plain_values_pass(name: str, value: str) -> None:
 
 def test_the_answer_never_repeats_the_value() -> None:
     assert all(value not in str(looks_secret("X", value)) for value in FAKE.values())
+
+
+@pytest.mark.parametrize("kind", ["openai", "github", "slack", "aws", "google", "jwt", "key", "url"])
+def test_a_secret_inside_a_sentence_is_seen_with_its_line(kind: str) -> None:
+    found = spelled_out(f"look at the shop\nwith {FAKE[kind] if kind != 'aws' else 'AKIA' + 'IOSFODNN7EXAMPL3'} please")
+    assert found is not None
+    assert found[1] == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "check that bearer authentication works",
+        "run the sk-learn-based-pipeline-of-friday",
+        "psql postgresql://watcher:$PGPASSWORD@db/shop -c 'select 1'",
+        "the form is postgresql://USER:<password>@HOST/DB, and ${X} or {{ vars.x }} stays",
+        "curl http://localhost:8080/@me and mail ops@example.com",
+        "summarise https://example.com/a:b and 12:30@noon",
+    ],
+)
+def test_sentences_without_a_secret_pass(text: str) -> None:
+    assert spelled_out(text) is None
