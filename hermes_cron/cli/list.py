@@ -63,7 +63,7 @@ def list_jobs(
     jobs = [job for job in found.listed if set(tag or ()) <= set(job.summary.get("tags", ()))]
     unlisted = () if tag else found.unlisted
     now = state.clock.now()
-    need = sum(bool(job.broken or job.held_reason) for job in jobs if job.removed_at is None) + len(unlisted)
+    need = sum(job.needs for job in jobs) + len(unlisted)
     if state.json:
         state.emit_json({"jobs": [*map(as_json, jobs), *map(_unlisted_json, unlisted)], "need_you": need})
         return

@@ -44,11 +44,21 @@ class Listed:
     held_at: datetime | None
     removed_at: datetime | None
     last: LastRun | None
+    needs: int = 0
+    """How many lines of `status` ask for a person because of this job (store.overview.needs says which)."""
 
 
 _LISTED = """
 SELECT j.uid, j.name, j.file_name, j.file_stat, j.broken, j.summary, j.next_due, j.held_reason, j.held_at,
-       j.removed_at, r.id, r.state, r.reason, r.verdict, coalesce(r.scheduled_at, r.queued_at)
+       j.removed_at, r.id, r.state, r.reason, r.verdict, coalesce(r.scheduled_at, r.queued_at),
+       CASE WHEN j.removed_at IS NULL THEN (j.broken IS NOT NULL) + (j.held_reason IS NOT NULL)
+         + coalesce((SELECT state FROM runs WHERE job_uid = j.uid AND ended_at IS NOT NULL AND state <> 'cancelled'
+                     ORDER BY queued_at DESC, id DESC LIMIT 1) NOT IN ('ok', 'skipped'), 0)
+         + (j.next_due IS NULL AND EXISTS (
+              SELECT 1 FROM occurrence_spans s WHERE s.job_uid = j.uid AND s.state = 'missed'
+              AND s.revision = j.revision
+              AND NOT EXISTS (SELECT 1 FROM runs x WHERE x.job_uid = j.uid AND x.queued_at > s.last_at)))
+       ELSE 0 END
 FROM jobs j LEFT JOIN runs r ON r.id = (
   SELECT id FROM runs WHERE job_uid = j.uid ORDER BY queued_at DESC, id DESC LIMIT 1)
 """
@@ -140,4 +150,5 @@ def _listed(row: tuple[Any, ...]) -> Listed:
         last=None
         if last_at is None
         else LastRun(run_id=row[10], state=row[11], reason=row[12], verdict=row[13], at=last_at),
+        needs=row[15],
     )
