@@ -86,6 +86,7 @@ def add(
     if dry_run:
         job = order.parsed(state, _free(state, wanted, given=name is not None), known)
     else:
+        _ = state.app.store  # one that cannot be opened is told before a file is there
         job = _write(state, order, wanted, given=name is not None, known=known)
         state.app.sync_jobs(actor="cli", only={state.app.jobs.path(job.name).name})
         state.app.wake()

@@ -85,15 +85,20 @@ def listed(path: Path, *, removed: bool = False) -> list[Listed] | None:
             return None
         try:
             rows = connection.execute(f"{_LISTED}{where} ORDER BY j.name").fetchall()
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             if _needs_the_engine(error):
                 return None
             raise
     return [_listed(row) for row in rows]
 
 
-def _needs_the_engine(error: sqlite3.OperationalError) -> bool:
-    """A missing table or column (another schema), or what a killed writer left: to recover it is to write."""
+def _needs_the_engine(error: sqlite3.DatabaseError) -> bool:
+    """A missing table or column (another schema), or what a killed writer left: to recover it is to write.
+
+    A file that is no database, or damaged, is the engine's to report: it knows what to do then.
+    """
+    if not isinstance(error, sqlite3.OperationalError):
+        return True
     kind = getattr(error, "sqlite_errorname", "") or ""
     return "no such" in str(error) or kind.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN"))
 

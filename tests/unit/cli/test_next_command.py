@@ -158,3 +158,18 @@ def test_a_script_with_a_prompt_is_told_where_the_words_go(cli: Run, home: Home)
     assert 'hermes-cron add "every 5 seconds" --script ... --description "disk check"' in err
     assert cli("add", "every 5 seconds", "--script", "echo hi", "--description", "disk check")[0] == 0
     assert (home.jobs / "disk-check.md").exists()
+
+
+@pytest.mark.parametrize("left", [b"not a database at all, no\n", b"SQLite format 3\x00 and then something else"])
+def test_a_damaged_store_is_one_line_everywhere(cli: Run, home: Home, left: bytes) -> None:
+    for path in home.root.glob("state.db*"):
+        path.unlink()
+    home.store.write_bytes(left)
+    for argv in (("list",), ("status",), ("history",), ("show", "job"), ("run", "job"), ("runs", "list"), ("next",),
+                 ("add", "every day 9am: y"), ("pause", "job"), ("serve", "--once")):  # fmt: skip
+        code, out, err = cli(*argv)
+        assert (code, out) == (1, ""), argv
+        assert err.startswith(f"error: {home.store} is not a usable store: "), argv
+        assert "restore a backup" in err
+    assert home.store.read_bytes() == left
+    assert not (home.jobs / "y.md").exists()
