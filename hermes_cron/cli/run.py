@@ -71,7 +71,7 @@ def run(
         run_result.show_preview(state, start)
         return
     if detach:
-        run_id = state.app.queue_run(start)
+        run_id = state.app.runs.queue(start)
         run_result.queued(state, run_id, start.job.name)
         return
     raise typer.Exit(_foreground(state, start))
@@ -85,7 +85,7 @@ def _of_job(state: Cli, word: str, values: list[str]) -> Start:
         from hermes_cron.errors import JobFileError
 
         raise JobFileError(listed.broken, hint=f"hermes-cron edit {listed.name}")
-    job = state.app.job(listed.uid)
+    job = state.app.runs.job(listed.uid)
     return Start(job=job, job_uid=listed.uid, actor="cli", arguments=_arguments(job, values))
 
 
@@ -135,7 +135,7 @@ def _of_prompt(state: Cli, prompt: str, options: Mapping[str, Any]) -> Start:
         if name not in known:
             raise no_database(name, known)
     job = replace(
-        state.app.prompt_job(prompt, databases=wanted),
+        state.app.runs.prompt_job(prompt, databases=wanted),
         skills=tuple(options["skill"] or ()),
         tools=tuple(options["tool"]) if options["tool"] else None,
         model=options["model"],
@@ -147,11 +147,11 @@ def _foreground(state: Cli, start: Start) -> int:
     """The exit code. A living scheduler executes the run and this command follows it; else it is executed here."""
     progress = Progress(state)
     if state.app.serving():
-        run_id = state.app.queue_run(start)
+        run_id = state.app.runs.queue(start)
         interrupted = _follow(state, run_id, start, progress)
     else:
         interrupted, run_id = _here(state, start, progress)
-    code = run_result.show(state, state.app.run_row(run_id))
+    code = run_result.show(state, state.app.runs.row(run_id))
     return _CTRL_C if interrupted else code
 
 
@@ -171,7 +171,7 @@ def _here(state: Cli, start: Start, progress: Progress) -> tuple[bool, str]:
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        run_id = state.app.run_here(start, cancel=cancel, begun=begun, emit=progress.emit)
+        run_id = state.app.runs.here(start, cancel=cancel, begun=begun, emit=progress.emit)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -188,7 +188,7 @@ def _follow(state: Cli, run_id: str, start: Start, progress: Progress) -> bool:
     seen: dict[str, int] = {}
     try:
         while True:
-            row, ended = state.app.new_tool_steps(run_id, seen)
+            row, ended = state.app.runs.new_tool_steps(run_id, seen)
             for step in ended:
                 progress.tool(step["tool"], ok=bool(step["ok"]), elapsed_ms=step["ms"] or 0)
             if row["ended_at"] is not None:
@@ -197,7 +197,7 @@ def _follow(state: Cli, run_id: str, start: Start, progress: Progress) -> bool:
                 told = _say_waiting(state, row, progress)
             if asked.is_set() and not cancelled:
                 cancelled = True
-                state.app.cancel_run(run_id, by="cli")
+                state.app.runs.cancel(run_id, by="cli")
             if not state.app.serving() and row["state"] == "queued":
                 state.note("the scheduler ended; the run stays queued until one starts")
                 return cancelled
@@ -210,5 +210,5 @@ def _say_waiting(state: Cli, row: Mapping[str, Any], progress: Progress) -> bool
     """After a second in the queue, why."""
     if (state.clock.now() - row["queued_at"]).total_seconds() < 1:
         return False
-    progress.waiting(state.app.running_count())
+    progress.waiting(state.app.runs.running_count())
     return True

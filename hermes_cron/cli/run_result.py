@@ -74,7 +74,7 @@ def as_json(row: Mapping[str, Any], text: str | None) -> dict[str, object]:
 
 def show(state: Cli, row: Mapping[str, Any]) -> int:
     """Print the report on stdout and the facts on stderr; the exit code."""
-    text = state.app.report(row)
+    text = state.app.runs.report(row)
     if state.json:
         state.emit_json(as_json(row, text))
         return exit_code(row)
@@ -117,7 +117,7 @@ def queued(state: Cli, run_id: str, job_name: str) -> None:
 
 def show_preview(state: Cli, start: Start) -> None:
     """``--dry-run``: the first request, and nothing executed."""
-    preview = state.app.preview(start)
+    preview = state.app.runs.preview(start)
     if state.json:
         state.emit_json(preview)
         return

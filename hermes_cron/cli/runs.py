@@ -84,7 +84,7 @@ def list_runs(
         if word not in {known.value for known in RunState}:
             raise Usage(f'no run state "{word}"', hint="one of: " + " ".join(known.value for known in RunState))
     uid = None if job is None else jobs_known.one(state, job).uid
-    rows = state.app.run_rows(job_uid=uid, states=wanted or (), limit=limit)
+    rows = state.app.runs.rows(job_uid=uid, states=wanted or (), limit=limit)
     if state.json:
         state.emit_json({"runs": [run_result.as_json(row, None) for row in rows]})
         return
@@ -115,14 +115,14 @@ def _line(row: Mapping[str, Any], state: Cli, zone: ZoneInfo, now: Any) -> list[
 @app.command("show", help="One run: when, how it ended, its steps and its report.")
 def show(run: RunId) -> None:
     state = cli()
-    row = state.app.run_row(run)
-    text = state.app.report(row)
+    row = state.app.runs.row(run)
+    text = state.app.runs.report(row)
     if state.json:
-        state.emit_json(run_result.as_json(row, text) | {"steps": state.app.steps(row["id"])})
+        state.emit_json(run_result.as_json(row, text) | {"steps": state.app.runs.steps(row["id"])})
         return
     state.out(f"run {row['id']}")
     state.out(output.facts(_facts(row, state)))
-    steps = state.app.steps(row["id"])
+    steps = state.app.runs.steps(row["id"])
     if steps:
         state.out("\n" + _steps(steps, state, arguments=_SHORT))
     if text and text.strip():
@@ -131,7 +131,7 @@ def show(run: RunId) -> None:
 
 def _facts(row: Mapping[str, Any], state: Cli) -> list[tuple[str, str]]:
     texts = _TEXTS[state.lang]
-    zone = ZoneInfo(state.app.zone_of(row))
+    zone = ZoneInfo(state.app.runs.zone_of(row))
     due, started, ended = row["scheduled_at"], row["started_at"], row["ended_at"]
     cost = texts["cost_unknown"] if row["cost_usd"] is None else texts["cost"].format(usd=row["cost_usd"])
     tokens = f"{row['tokens_input'] + row['tokens_output']:,}"
@@ -159,8 +159,8 @@ def _facts(row: Mapping[str, Any], state: Cli) -> list[tuple[str, str]]:
 @app.command("trace", help="Every model and tool call with arguments, sizes and times.")
 def trace(run: RunId) -> None:
     state = cli()
-    row = state.app.run_row(run)
-    steps = state.app.steps(row["id"])
+    row = state.app.runs.row(run)
+    steps = state.app.runs.steps(row["id"])
     if state.json:
         tools = [step for step in steps if step["step"] == "tool"]
         calls, results = len(tools), sum(step["result_bytes"] is not None for step in tools)
@@ -194,8 +194,8 @@ def _step(step: Mapping[str, Any], texts: Mapping[str, Any]) -> list[str]:
 @app.command("cancel", help="Stop a run after its current step.")
 def cancel(run: RunId) -> None:
     state = cli()
-    row = state.app.run_row(run)
-    was = state.app.cancel_run(row["id"], by="cli")
+    row = state.app.runs.row(run)
+    was = state.app.runs.cancel(row["id"], by="cli")
     state.app.wake()
     if state.json:
         state.emit_json({"run_id": row["id"], "was": was})
