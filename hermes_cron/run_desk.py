@@ -1,0 +1,138 @@
+"""What may a person do with runs: start one here or in a scheduler, look at it, stop it?"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hermes_cron.domain.job import Limits
+from hermes_cron.ports import Emit
+
+if TYPE_CHECKING:
+    from hermes_cron.domain.job import Job
+    from hermes_cron.domain.run import Outcome, TakenRun
+    from hermes_cron.store.runs import Start
+    from hermes_cron.wiring import App
+
+
+class RunDesk:
+    """Runs of one home. ``row`` dictionaries have the columns of ``runs`` (``store/tables.py``)."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def job(self, uid: str) -> Job:
+        """The job as last understood. Raises ``NotFound`` when its file was never good."""
+        from sqlalchemy import select
+
+        from hermes_cron.domain.job import load_job
+        from hermes_cron.errors import NotFound
+        from hermes_cron.store.tables import JobRow
+
+        with self._app.store.read() as conn:
+            spec = conn.execute(select(JobRow.spec).where(JobRow.uid == uid)).scalar_one_or_none()  # type: ignore[call-overload]
+        if spec is None:
+            raise NotFound(f"job {uid} has never been understood", hint="hermes-cron check")
+        return load_job(spec)
+
+    def prompt_job(self, prompt: str, *, databases: tuple[str, ...]) -> Job:
+        """The job behind ``run --prompt``: it has no file and no schedule."""
+        from hermes_cron.domain.job import Job
+
+        limits = self._app.settings.limits
+        return Job(
+            name="prompt",
+            timezone=self._app.settings.timezone,
+            prompt=prompt,
+            databases=databases,
+            limits=Limits(minutes=limits.minutes, iterations=limits.iterations),
+        )
+
+    def queue(self, start: Start) -> str:
+        """A queued run for a scheduler, which is told; the run's id. Raises ``Conflict``."""
+        from hermes_cron.scheduler.by_hand import queue
+
+        run_id = queue(self._app.store, start, self._app.clock)
+        self._app.wake()
+        return run_id
+
+    def here(self, start: Start, *, cancel: threading.Event, begun: Callable[[TakenRun], None], emit: Emit) -> str:
+        """Execute in this process; the run's id. Raises ``Conflict``."""
+        from hermes_cron.scheduler.by_hand import Here, run_here
+
+        def execute(taken: TakenRun, flag: threading.Event) -> Outcome:
+            return self._app.runner.execute(taken, flag, emit)
+
+        here = Here(home=self._app.home, execute=execute, cancel=cancel, begun=begun)
+        return run_here(self._app.store, start, self._app.clock, here)
+
+    def preview(self, start: Start) -> dict[str, Any]:
+        """What a run would send first; nothing is executed and nothing kept."""
+        from hermes_cron.runner.preview import preview
+
+        return preview(self._app.runner, start.job, now=self._app.clock.now(), arguments=start.arguments or {})
+
+    def row(self, word: str) -> dict[str, Any]:
+        """A run by id or beginning of it. Raises ``NotFound``, ``NameAmbiguous``."""
+        from hermes_cron.store import views
+
+        with self._app.store.read() as conn:
+            return views.run(conn, word)
+
+    def rows(self, *, job_uid: str | None, states: Sequence[str], limit: int) -> list[dict[str, Any]]:
+        """Newest first."""
+        from hermes_cron.store import views
+
+        with self._app.store.read() as conn:
+            return views.runs(conn, job_uid=job_uid, states=states, limit=limit)
+
+    def steps(self, run_id: str) -> list[dict[str, Any]]:
+        """A run's model and tool calls in order."""
+        from hermes_cron.store import views
+
+        with self._app.store.read() as conn:
+            return views.steps(conn, run_id)
+
+    def new_tool_steps(self, run_id: str, seen: dict[str, int]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The run's row, and its tool calls that ended since ``seen`` (session to seq), which is brought up to date."""
+        from hermes_cron.store import views
+
+        with self._app.store.read() as conn:
+            row = views.run(conn, run_id)
+            ended = [
+                step
+                for step in views.steps(conn, run_id)
+                if step["step"] == "tool" and step["result_bytes"] is not None
+                and step["seq"] > seen.get(step["session"], 0)
+            ]  # fmt: skip
+        for step in ended:
+            seen[step["session"]] = step["seq"]
+        return row, ended
+
+    def running_count(self) -> int:
+        """How many runs are going on."""
+        from hermes_cron.store import takes
+
+        with self._app.store.read() as conn:
+            return takes.states(conn)["running"]
+
+    def cancel(self, run_id: str, *, by: str) -> str:
+        """The state the run was in. Raises ``NotFound``, ``Conflict``."""
+        from hermes_cron.store import runs
+
+        now = self._app.clock.now()
+        state = self._app.store.write(lambda conn: runs.cancel(conn, run_id, by=by, now=now)).value
+        self._app.wake()
+        return state
+
+    def report(self, row: Mapping[str, Any]) -> str | None:
+        """The text in ``outputs/``; None when there is none (any more)."""
+        from hermes_cron.runner import outputs
+
+        return outputs.read(self._app.home, row["output_path"])
+
+    def zone_of(self, row: Mapping[str, Any]) -> str:
+        """The zone of the job as it was when it ran."""
+        return str(json.loads(row["spec"]).get("timezone") or self._app.settings.timezone)
