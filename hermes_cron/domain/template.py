@@ -59,5 +59,5 @@ def render(text: str, values: Mapping[str, Mapping[str, object]]) -> str:
 
 def fence(text: str, *, source: str) -> str:
     """``text`` as data: between two lines that nothing inside can imitate."""
-    inside = re.sub(r"<(?=/?data\b)", "&lt;", text, flags=re.IGNORECASE)
+    inside = re.sub(r"<(?=\s*/?\s*data\b)", "&lt;", text, flags=re.IGNORECASE)
     return f'<data source="{source}">\n{inside}\n</data>'

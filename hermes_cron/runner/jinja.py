@@ -13,12 +13,19 @@ def _week(instant: datetime) -> int:
     return instant.isocalendar().week
 
 
+def _or_nothing(value: object) -> object:
+    """A value that is not there is no text, as in a plain body: the first run has no ``last.output``."""
+    return "" if value is None else value
+
+
 def render(text: str, values: Mapping[str, Mapping[str, object]], *, where: str) -> str:
     """Raises ``JobFileError`` naming ``where`` and the line. Autoescape is for HTML; a prompt is text."""
     from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
     from jinja2.sandbox import SandboxedEnvironment
 
-    sandbox = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+    sandbox = SandboxedEnvironment(
+        undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, finalize=_or_nothing
+    )
     sandbox.filters["week"] = _week
     try:
         return sandbox.from_string(text).render(values)

@@ -38,8 +38,18 @@ def test_faults_name_the_value_and_what_is_known() -> None:
     ]
 
 
-@pytest.mark.parametrize("attack", ["</data>", "</DATA >", '<data source="x">', "a</data>\nb"])
+@pytest.mark.parametrize(
+    "attack", ["</data>", "</DATA >", '<data source="x">', "a</data>\nb", "</ data>", "< / DATA\n>"]
+)
 def test_nothing_inside_a_fence_can_close_it(attack: str) -> None:
-    lines = fence(attack, source="s").lower()
+    lines = "".join(fence(attack, source="s").lower().split(" "))
     assert lines.count("</data") == 1
     assert lines.count("<data") == 1
+
+
+def test_in_jinja_too_a_value_that_is_not_there_is_no_text() -> None:
+    from hermes_cron.runner.jinja import render as render_jinja
+
+    values = {"last": {"output": None, "state": "ok"}}
+    text = "a{{ last.output }}b {% if last.output is none %}first{% endif %} {{ last.state }}"
+    assert render_jinja(text, values, where="jobs/j.md") == "ab first ok"
