@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
@@ -153,9 +153,9 @@ class App:
         from hermes_cron.jobs.load import Known
 
         limits, keep = self.settings.limits, self.settings.retention
-        names: dict[str, frozenset[str]] = {}
+        names: dict[str, Collection[str]] = {}
         if strict:
-            names = {"skills": frozenset(self.skills.names()), "tools": self._tool_words()}
+            names = {"skills": _Asked(self.skills.names), "tools": _Asked(self._tool_words)}
         return Known(
             databases=frozenset(self.settings.databases),
             strict=strict,
@@ -388,6 +388,26 @@ def _end_group(pgid: int, started: str, boot_id: str) -> None:
     from hermes_cron.environments.processes import end_group
 
     end_group(ProcessGroup(pgid=pgid, started=started, boot_id=boot_id))
+
+
+class _Asked(Collection[str]):
+    """Names that are looked up when the first one is asked for: most jobs name no tool, and importing all costs."""
+
+    def __init__(self, names: Callable[[], Collection[str]]) -> None:
+        self._look_up = names
+
+    @cached_property
+    def _names(self) -> Collection[str]:
+        return self._look_up()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class _Playbooks:

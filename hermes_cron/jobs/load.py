@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,8 +42,8 @@ class Known:
     """
 
     databases: frozenset[str] = frozenset()
-    skills: frozenset[str] | None = None
-    tools: frozenset[str] | None = None
+    skills: Collection[str] | None = None
+    tools: Collection[str] | None = None
     strict: bool = True
     limits: Limits = field(default_factory=Limits)
     keep: Keep = field(default_factory=Keep)
@@ -261,7 +261,7 @@ class _Reading:
 
     # --- names --------------------------------------------------------------------------------------------------
 
-    def _names(self, key: str, known: frozenset[str] | None) -> tuple[str, ...]:
+    def _names(self, key: str, known: Collection[str] | None) -> tuple[str, ...]:
         if self._known.strict and known is not None:
             for name, line in self._given.get(key, ()):
                 if name not in known:
