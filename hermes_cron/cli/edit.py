@@ -83,7 +83,7 @@ def edit(
     if prompt is not None and not prompt.strip() and not script:
         raise PromptEmpty("the prompt is empty", hint='--prompt "what to do"')
     if schedule is not None:
-        with explained(state):
+        with explained(state, schedule):
             said["schedule"] = _schedule(state, file, schedule, said)
     if not said and prompt is None and name is None:
         _in_editor(state, file)

@@ -43,7 +43,7 @@ def explain(
     zone = zone_named(state, tz)
     moment = instant_of(now, zone) if now else state.clock.now()
     text = " ".join(phrase).strip()
-    with explained(state):
+    with explained(state, text):
         schedule, prompt = _parts(text, moment, zone)
         found = forecast(schedule, now=moment, zone=zone, prompt=prompt, count=count)
     if state.json:

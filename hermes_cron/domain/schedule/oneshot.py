@@ -8,6 +8,7 @@ the first.
 from __future__ import annotations
 
 import calendar
+import re
 from datetime import UTC, date, datetime, time, timedelta
 
 from hermes_cron.domain.schedule import parts as p
@@ -18,6 +19,7 @@ from hermes_cron.domain.schedule.wallclock import LAST_YEAR, fixed_instant
 from hermes_cron.errors import HermesCronError, ScheduleInPast, ScheduleInvalid, ScheduleNeverFires
 
 _LEAP_YEAR = 2000
+_SLASHED = re.compile(r"\d{1,2}/\d{1,2}(?:/\d{4})?")
 _NAMES = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
 
@@ -144,6 +146,9 @@ def _two_orders(part: p.UnclearDate, setting: Setting) -> HermesCronError:
         _calendar(p.CalendarDate(month=month, day=day, year=part.year), setting).isoformat()
         for month, day in ((part.first, part.second), (part.second, part.first))
     ]
-    error = ambiguous(setting, ("month first", readings[0]), ("day first", readings[1]))
+    rest = _SLASHED.sub("", setting.text).strip()
+    time = "" if rest else " 9点" if setting.lang == "zh" else " at 9am"
+    phrases = [_SLASHED.sub(date, setting.text, count=1) + time for date in readings]
+    error = ambiguous(setting, ("month first", phrases[0]), ("day first", phrases[1]))
     error.hint = f"use {readings[0]} or {readings[1]}"
     return error

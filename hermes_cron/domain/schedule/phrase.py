@@ -16,7 +16,7 @@ from hermes_cron.domain.schedule import cron, phrase_en, phrase_zh
 from hermes_cron.domain.schedule.assemble import assemble
 from hermes_cron.domain.schedule.refusal import Language, Setting, not_understood
 from hermes_cron.domain.schedule.trigger import Cron, Trigger, any_of
-from hermes_cron.errors import HermesCronError, PromptEmpty, ScheduleInvalid
+from hermes_cron.errors import HermesCronError, PromptEmpty, ScheduleAmbiguous, ScheduleInvalid
 
 LONGEST = 200
 _CJK = re.compile(r"[\u3400-\u9fff]")
@@ -132,10 +132,34 @@ def _piece(text: str, *, now: datetime, zone: ZoneInfo, anchor: datetime) -> Tri
 
 def _phrase(text: str, setting: Setting) -> Trigger:
     lowered = " ".join(text.lower().split())
+    try:
+        return _read(lowered, setting)
+    except ScheduleAmbiguous as error:
+        _say_whole_phrases(error, lowered, setting)
+        raise
+
+
+def _read(lowered: str, setting: Setting) -> Trigger:
     scan = phrase_zh.scan(lowered) if setting.lang == "zh" else phrase_en.scan(lowered)
     if scan.left_over or not scan.parts:
         raise not_understood(setting, understood=scan.understood, left_over=scan.left_over or lowered)
     return assemble(scan.parts, setting)
+
+
+def _say_whole_phrases(error: ScheduleAmbiguous, text: str, setting: Setting) -> None:
+    """A time with two readings was refused by the word: offer the phrase with each in its place, if both parse."""
+    part, readings = error.details.pop("part", None), error.details.get("readings")
+    if not isinstance(part, str) or not isinstance(readings, list):
+        return
+    offered = [(label, text.replace(part, time, 1)) for label, time in readings]
+    try:
+        for _, phrase in offered:
+            _read(phrase, setting)
+    except HermesCronError:
+        del error.details["readings"]
+        return
+    error.details["readings"] = [list(reading) for reading in offered]
+    error.hint = ("，或 " if setting.lang == "zh" else ", or ").join(phrase for _, phrase in offered)
 
 
 def _two_phrases(text: str, setting: Setting) -> Trigger | None:

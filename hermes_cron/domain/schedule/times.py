@@ -106,7 +106,7 @@ def _two_sided(word: ClockWord, daypart: Daypart) -> ScheduleAmbiguous:
     return ScheduleAmbiguous(
         f'"{word.text or word.hour}" can mean two things',
         hint=f"write {first}, or {other}",
-        details={"readings": [["this", first], ["that", other]]},
+        details={"part": word.text, "readings": [["this", first], ["that", other]]},
     )
 
 
@@ -127,7 +127,7 @@ def _shared_meridiem(words: tuple[ClockWord, ...]) -> tuple[ClockWord, ...]:
             raise ScheduleAmbiguous(
                 f'"{word.text}" can mean two things beside am or pm',
                 hint=f"{texts[0]}, or {texts[1]}",
-                details={"readings": [["morning", texts[0]], ["evening", texts[1]]]},
+                details={"part": word.text, "readings": [["morning", texts[0]], ["evening", texts[1]]]},
             )
         following = replace(word, meridiem=fitting[0])
         result.append(following)
@@ -148,6 +148,7 @@ def _check_inherited(words: tuple[ClockWord, ...], minutes: list[int]) -> None:
                 f'"{words[at].text}" can mean two things after "{words[at - 1].text}"',
                 hint=f"{clock_text(minutes[at])}, or {clock_text((minutes[at] + 720) % 1440)}",
                 details={
-                    "readings": [["this", clock_text(minutes[at])], ["that", clock_text((minutes[at] + 720) % 1440)]]
+                    "part": words[at].text,
+                    "readings": [["this", clock_text(minutes[at])], ["that", clock_text((minutes[at] + 720) % 1440)]],
                 },
             )

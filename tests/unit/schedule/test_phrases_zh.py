@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -9,6 +10,7 @@ import pytest
 
 from hermes_cron import errors
 from hermes_cron.domain.schedule.phrase import parse
+from hermes_cron.domain.schedule.refusal_zh import in_chinese
 from hermes_cron.domain.schedule.trigger import Cron, Interval, Once, Trigger
 from hermes_cron.domain.schedule.words import words
 
@@ -490,3 +492,26 @@ def test_its_words_parse_back_in_both_languages(phrase: str, meaning: str) -> No
     trigger = parse(phrase, now=NOW, zone=ZONE)
     for lang in ("en", "zh"):
         assert parse(words(trigger, lang=lang, zone=ZONE), now=NOW, zone=ZONE) == trigger
+
+
+SHOWN = re.compile(r"“[^”]*”|--tz \S+|until: \S+|calendar: \{.*\}|am/pm|hermes-cron explain|\d{4}-\d\d-\d\dT[\d:+]+")
+
+
+@pytest.mark.parametrize("phrase", [phrase for phrase, _ in REFUSED])
+def test_a_chinese_phrase_is_refused_in_chinese(phrase: str) -> None:
+    with pytest.raises(errors.HermesCronError) as caught:
+        parse(phrase, now=NOW, zone=ZONE)
+    for sentence in filter(None, (caught.value.message, caught.value.hint)):
+        said = sentence if sentence.startswith("examples: ") else in_chinese(sentence)
+        left = re.findall("[A-Za-z]{2,}", SHOWN.sub("", said).replace("examples", ""))
+        assert not left, (said, left)
+
+
+@pytest.mark.parametrize("phrase", [phrase for phrase, _ in REFUSED])
+def test_what_a_refusal_offers_parses(phrase: str) -> None:
+    with pytest.raises(errors.HermesCronError) as caught:
+        parse(phrase, now=NOW, zone=ZONE)
+    examples, readings = caught.value.details.get("examples"), caught.value.details.get("readings")
+    offered = [*(examples or []), *(text for _, text in readings or [])]  # type: ignore[misc, attr-defined]
+    for text in offered:
+        parse(str(text), now=NOW, zone=ZONE)
