@@ -111,7 +111,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(name="catch_up_hours", type=float, default=24, low=0, high=24 * 366,
             says="How far back missed instants are caught up; older ones are recorded as missed."),
     Setting(name="model.name", type=str, default=None, env="HERMES_CRON_MODEL",
-            says="The model, as its provider spells it. Not set: no model, playbooks only."),
+            says="The model, as its provider spells it. Not set, or none: no model, playbooks only."),
     Setting(name="model.base_url", type=str, default=None, check=is_http_url, env="OPENAI_BASE_URL",
             says="Where a provider with the OpenAI interface answers. Not set: the openai package's own."),
     Setting(name="model.key", type=str, default=None, check=is_secret_reference, env="OPENAI_API_KEY",
