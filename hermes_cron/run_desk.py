@@ -72,7 +72,7 @@ class RunDesk:
         """What a run would send first; nothing is executed and nothing kept."""
         from hermes_cron.runner.preview import preview
 
-        return preview(self._app.runner, start.job, now=self._app.clock.now(), arguments=start.arguments or {})
+        return preview(self._app.runner, start, now=self._app.clock.now())
 
     def row(self, word: str) -> dict[str, Any]:
         """A run by id or beginning of it. Raises ``NotFound``, ``NameAmbiguous``."""

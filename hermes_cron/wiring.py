@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
@@ -131,12 +132,13 @@ class App:
 
     @cached_property
     def model(self) -> Model:
-        """The language model. Raises ``ModelNotConfigured``."""
+        """The language model; a home without one may have jobs that name theirs, and each request says which."""
         from hermes_cron.models.endpoint import endpoint_of
         from hermes_cron.models.openai_compatible import OpenAICompatible
         from hermes_cron.models.prices import Prices
 
-        endpoint = endpoint_of(self.settings.model, self.vault.resolve)
+        settings = self.settings.model
+        endpoint = endpoint_of(replace(settings, name=settings.name or "none"), self.vault.resolve)
         return OpenAICompatible(endpoint, clock=self.clock, price=Prices(self.settings.prices).cost)
 
     # --- the store -------------------------------------------------------------------------------------------------

@@ -62,8 +62,11 @@ def run(
     state = cli()
     if (job is None) == (prompt is None):
         raise Usage("run what? Name a job, or give --prompt TEXT", hint="hermes-cron list")
+    _belongs(
+        to_prompt={"--db": db, "--skill": skill, "--tool": tool}, to_job={"--set": values}, has_job=job is not None
+    )
     start = (
-        _of_job(state, job, values or [])
+        _of_job(state, job, values or [], model)
         if job is not None
         else _of_prompt(state, prompt or "", {"db": db, "skill": skill, "tool": tool, "model": model})
     )
@@ -77,7 +80,18 @@ def run(
     raise typer.Exit(_foreground(state, start))
 
 
-def _of_job(state: Cli, word: str, values: list[str]) -> Start:
+def _belongs(*, to_prompt: Mapping[str, object], to_job: Mapping[str, object], has_job: bool) -> None:
+    """An option that would change nothing is refused, not passed over."""
+    wrong = next((name for name, said in (to_prompt if has_job else to_job).items() if said), None)
+    if wrong is not None and has_job:
+        raise Usage(f"{wrong} belongs to --prompt; a job says it in its file", hint="hermes-cron edit JOB")
+    if wrong is not None:
+        raise Usage(f"{wrong} belongs to a job; a prompt has no variables")
+
+
+def _of_job(state: Cli, word: str, values: list[str], model: str | None) -> Start:
+    from dataclasses import replace
+
     from hermes_cron.store.runs import Start
 
     listed = jobs_known.one(state, word)
@@ -86,7 +100,10 @@ def _of_job(state: Cli, word: str, values: list[str]) -> Start:
 
         raise JobFileError(listed.broken, hint=f"hermes-cron edit {listed.name}")
     job = state.app.runs.job(listed.uid)
-    return Start(job=job, job_uid=listed.uid, actor="cli", arguments=_arguments(job, values))
+    arguments = _arguments(job, values)
+    if model is not None and job.script is not None:
+        raise Usage(f"{job.name} is a script; no model runs it")
+    return Start(job=replace(job, model=model or job.model), job_uid=listed.uid, actor="cli", arguments=arguments)
 
 
 def _arguments(job: Job, values: list[str]) -> dict[str, Scalar]:

@@ -6,15 +6,27 @@ import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from hermes_cron.domain.job import Job, Scalar, Work
 from hermes_cron.domain.run import Cause, TakenRun
 from hermes_cron.runner.runner import Runner
 
 
-def preview(runner: Runner, job: Job, *, now: datetime, arguments: Mapping[str, Scalar]) -> dict[str, Any]:
+class Planned(Protocol):
+    """What would be started (``store.runs.Start``)."""
+
+    @property
+    def job(self) -> Job: ...
+    @property
+    def job_uid(self) -> str | None: ...
+    @property
+    def arguments(self) -> Mapping[str, Scalar] | None: ...
+
+
+def preview(runner: Runner, start: Planned, *, now: datetime) -> dict[str, Any]:
     """``system``, ``task``, ``tools`` and who would drive the run. Raises what the run would fail with beforehand."""
+    job = start.job
     if job.work is Work.SCRIPT:
         return {
             "job": job.name, "runs_by": "script", "tools": [], "left_out": {}, "databases": [],
@@ -22,7 +34,7 @@ def preview(runner: Runner, job: Job, *, now: datetime, arguments: Mapping[str, 
         }  # fmt: skip
     taken = TakenRun(
         id="dry-run",
-        job_uid=None,
+        job_uid=start.job_uid,
         job=job,
         cause=Cause.MANUAL,
         owner="dry-run",
@@ -30,7 +42,7 @@ def preview(runner: Runner, job: Job, *, now: datetime, arguments: Mapping[str, 
         attempt=1,
         started_at=now,
         deadline_at=now + timedelta(minutes=job.limits.minutes),
-        arguments=arguments,
+        arguments=start.arguments or {},
     )
     with ExitStack() as stack:
         stack.callback(runner.leave, taken)

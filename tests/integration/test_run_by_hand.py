@@ -238,3 +238,34 @@ def test_a_password_in_a_prompt_is_refused_and_goes_nowhere(home: Home, run_cli:
         assert "hunter2secret" not in ran.err
     assert not [path for path in home.root.rglob("*") if "hunter2" in path.name]
     assert not [p for p in home.root.rglob("*") if p.is_file() and b"hunter2secret" in p.read_bytes()]
+
+
+def test_the_model_of_a_job_is_enough_and_another_may_be_asked_for_once(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "j", "model: pinned", "say hi")
+    with StubServer(["hi", "hello"]) as stub:
+        env = {"OPENAI_BASE_URL": stub.base_url}
+        assert run_cli("run", "j", env=env).rc == 0
+        assert run_cli("run", "j", "--model", "other", env=env).rc == 0
+        assert [json.loads(body)["model"] for body in stub.bodies] == ["pinned", "other"]
+    assert "model: pinned" in (home.jobs / "j.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [("j", "--db", "prod"), ("j", "--skill", "s"), ("j", "--tool", "now"), ("--prompt", "say hi", "--set", "a=b")],
+)
+def test_an_option_that_would_change_nothing_is_refused(home: Home, run_cli: RunCli, argv: tuple[str, ...]) -> None:
+    write_job(home, "j", "model: pinned", "say hi")
+    ran = run_cli("run", *argv)
+    assert (ran.rc, ran.out) == (2, "")
+    assert argv[-2] in ran.err
+    assert runs(run_cli) == []
+
+
+def test_a_dry_run_shows_what_the_last_run_said(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "j", "model: pinned", "before: {{ last.output }}")
+    with StubServer(["all is well"]) as stub:
+        env = {"OPENAI_BASE_URL": stub.base_url}
+        assert run_cli("run", "j", env=env).rc == 0
+        assert "all is well" in run_cli("run", "j", "--dry-run", env=env).out
+        assert len(stub.bodies) == 1
