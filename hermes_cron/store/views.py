@@ -18,6 +18,9 @@ _effects = EffectRow.__table__  # type: ignore[attr-defined]
 
 Row = dict[str, Any]
 
+SCRIPT = "script"
+"""The model of a script's session: its call is journalled like a model's, and no model asked for it."""
+
 
 def run(conn: Connection, word: str) -> Row:
     """The run with this id, or the only one whose id begins so. Raises ``NotFound``, ``NameAmbiguous``."""
@@ -78,9 +81,13 @@ def steps(conn: Connection, run_id: str) -> list[Row]:
     found: list[Row] = []
     for session in sessions(conn, run_id):
         calls: dict[str, Row] = {}
+        asked_a_model = True
         for row in rows(conn, session["id"]):
-            if row["role"] == "assistant" and row["body"] is not None:
-                found.append(_model_step(session, row))
+            if row["role"] == "header":
+                asked_a_model = row["body"]["model"] != SCRIPT
+            elif row["role"] == "assistant" and row["body"] is not None:
+                if asked_a_model:
+                    found.append(_model_step(session, row))
                 calls |= {call["id"]: call["function"] for call in row["body"].get("tool_calls") or ()}
             elif row["role"] == "tool":
                 intent = intents.get((session["id"], row["seq"]))

@@ -67,6 +67,8 @@ def test_a_script_job_prints_its_report_and_says_how_it_ended(home: Home, run_cl
     (row,) = runs(run_cli)
     assert (row["state"], row["cost_usd"], row["tokens"]) == ("ok", 0.0, {"input": 0, "output": 0, "cached": 0})
     assert (home.root / row["output_path"]).read_text() == "hello from hello\n"
+    steps = json.loads(run_cli("runs", "trace", row["run_id"], "--json").out)["steps"]
+    assert [(step["step"], step["tool"], step["ok"]) for step in steps] == [("tool", "script", True)]
 
 
 def test_the_json_object_has_the_promised_members(home: Home, run_cli: RunCli) -> None:
