@@ -16,7 +16,7 @@ def partial_summary(messages: Sequence[Message], *, headline: str, iterations: i
     calls = {call["id"]: call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
     results = [message for message in messages if message.get("role") == "tool"]
     parts = [
-        f"**Not finished**: {headline}.",
+        f"**Not finished**: {headline.rstrip('.')}.",
         f"Done so far: {_count(iterations, 'model call')}, {_count(len(results), 'tool call')} ({tool_errors} failed).",
     ]
     if said := _last_words(messages):

@@ -19,7 +19,10 @@ from hermes_cron.models.playbook.program import Fact, Parse, Source, Step
 from hermes_cron.models.playbook.replies import Answer, cell_value, read
 
 STEP_TIMEOUT_S = 10
-_GIVE_UP_AFTER = 2  # calls in a row, from the first on, that all fail with the same words: nobody is there
+_GIVE_UP_AFTER = (
+    2  # calls in a row that fail with the same words, from the first on or while connecting: nobody is there
+)
+_LOST = "does not answer"  # what the tool says when it cannot connect (any more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,7 @@ class _Ground:
     why_not: dict[str, str] = field(default_factory=dict)  # a fact without a value: the reason
     saved: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     judged: list[Judged] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # since the last answer
     answered: bool = False
 
     def names(self) -> dict[str, Any]:
@@ -202,6 +205,7 @@ def _ask(
     answer = read(text, source, parse)
     if answer.error is None:
         ground.answered = True
+        ground.failures.clear()
     else:
         ground.failures.append(answer.error)
         _give_up(ground, source)
@@ -210,8 +214,10 @@ def _ask(
 
 def _give_up(ground: _Ground, source: Source) -> None:
     """A database that does not answer is not asked ten more times, each until its time-out."""
-    failures = ground.failures
-    if source is Source.SQL and not ground.answered and len(failures) >= _GIVE_UP_AFTER and len(set(failures)) == 1:
+    failures = ground.failures[-_GIVE_UP_AFTER:] if ground.answered else ground.failures
+    if source is not Source.SQL or len(failures) < _GIVE_UP_AFTER or len(set(failures)) > 1:
+        return
+    if not ground.answered or _LOST in failures[0]:
         raise PlaybookDatabaseUnreachable(
             failures[0],
             hint=f"hermes-cron db test {ground.inputs.database}",

@@ -170,6 +170,30 @@ def test_a_database_that_never_answers_ends_the_run_after_two_calls() -> None:
     assert (caught.value.reason, caught.value.hint) == ("database_unreachable", "hermes-cron db test prod")
 
 
+def test_a_database_that_goes_away_in_the_middle_fails_the_run() -> None:
+    """A report of three checks out of ten would read "nothing found"."""
+    calls: list[str] = []
+
+    def tool(_name: str, arguments: dict[str, Any]) -> str:
+        calls.append(arguments["sql"])
+        if len(calls) <= 4:
+            return table(["_version"], ["15.1"]) if "_version" in arguments["sql"] else table(["x"])
+        if len(calls) == 5:
+            return error("prod (10.0.3.17:5432): server closed the connection unexpectedly")
+        return error("prod does not answer: connection refused by 10.0.3.17:5432")
+
+    with pytest.raises(PlaybookDatabaseUnreachable, match="does not answer"):
+        play([step(f"s{n}") for n in range(10)], tool)
+    assert len(calls) == 7
+
+
+def test_a_right_that_is_missing_for_several_steps_is_no_lost_connection() -> None:
+    denied = error("permission denied for view pg_stat_activity")
+    answers = {"one": table(["x"]), "two": denied, "three": denied, "four": table(["x"])}
+    reply, _, _ = play([step(), step("two"), step("three"), step("four")], sql_tool(answers))
+    assert set(not_checked(reply)) == {"two", "three"}
+
+
 def test_every_step_failing_for_its_own_reason_fails_the_run() -> None:
     with pytest.raises(PlaybookFailed, match="nothing could be checked: one: no such table a"):
         play([step(), step("two")], sql_tool({"one": error("no such table a"), "two": error("no such table b")}))
