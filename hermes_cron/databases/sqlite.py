@@ -130,6 +130,8 @@ def _open(path: Path, name: str) -> sqlite3.Connection:
             f"database {name}: there is no file {path}",
             details={"look": f"hermes-cron db show {name}"},
         )
+    if not path.is_file():  # opening a pipe would wait for a writer, for ever
+        raise DatabaseError(f"database {name}: {path} is no plain file")
     uri = f"file:{quote(str(path.resolve()))}?mode=ro"
     try:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5, check_same_thread=False)

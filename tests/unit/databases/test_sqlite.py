@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -169,3 +170,12 @@ def test_path_with_odd_characters_opens(tmp_path: Path) -> None:
     with connect(DatabaseConfig(name="odd", engine="sqlite", url=str(odd)), password=None) as database:
         assert database.query("select 1").rows == ((1,),)
     assert [entry.name for entry in tmp_path.iterdir()] == [odd.name]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_what_is_no_plain_file_is_refused_before_it_is_opened(tmp_path: Path, kind: str) -> None:
+    """Opening a pipe waits for a writer, and no time-out of ours would end that."""
+    place = tmp_path / kind
+    os.mkfifo(place) if kind == "pipe" else place.mkdir()
+    with pytest.raises(DatabaseError, match="is no plain file"):
+        connect(config(place))
