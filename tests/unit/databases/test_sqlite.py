@@ -178,4 +178,4 @@ def test_what_is_no_plain_file_is_refused_before_it_is_opened(tmp_path: Path, ki
     place = tmp_path / kind
     os.mkfifo(place) if kind == "pipe" else place.mkdir()
     with pytest.raises(DatabaseError, match="is no plain file"):
-        connect(config(place))
+        connect(config(place), password=None)
