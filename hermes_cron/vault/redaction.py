@@ -25,32 +25,53 @@ _LINE = 16
 _B64 = 8
 """Shortest base64 fragment that is looked for: 6 bytes."""
 
-PATTERNS: tuple[tuple[str, str], ...] = (
-    ("private-key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"),
-    ("api-key", r"(?<![\w-])(?:sk|rk|pk)[-_](?:[a-z]+[-_])*[A-Za-z0-9_-]{20,}"),
-    ("github-token", r"(?<!\w)(?:gh[opusr]_[A-Za-z0-9]{30,}|github_pat_\w{40,})"),
-    ("gitlab-token", r"(?<!\w)glpat-[\w-]{20,}"),
-    ("slack-token", r"(?<!\w)xox[abeprs]-[\w-]{10,}"),
-    ("webhook", r"(?<=hooks\.slack\.com/)(?:services|triggers|workflows)/[\w/]{20,}"),
-    ("webhook", r"(?<=/api/webhooks/)\d{10,}/[\w-]{30,}"),
-    ("webhook", r"(?<=/bot/v2/hook/)[0-9a-f-]{30,}"),
-    ("access-token", r"(?<=access_token=)[\w.~+/-]{20,}"),
-    ("webhook", r"(?<=/webhook/send\?key=)[0-9a-f-]{30,}"),
-    ("telegram-token", r"(?<!\d)\d{8,10}:[A-Za-z0-9_-]{35}(?![\w-])"),
-    ("aws-key", r"(?<!\w)(?:AKIA|ASIA)[A-Z0-9]{16}(?!\w)"),
-    ("aws-key", r"(?i)(?<=aws_secret_access_key=)[A-Za-z0-9/+]{40}"),
-    ("aliyun-key", r"(?<!\w)LTAI[A-Za-z0-9]{16,}(?!\w)"),
-    ("google-key", r"(?<!\w)AIza[\w-]{35}"),
-    ("google-token", r"(?<!\w)ya29\.[\w-]{20,}"),
-    ("hf-token", r"(?<!\w)hf_[A-Za-z0-9]{30,}"),
-    ("npm-token", r"(?<!\w)npm_[A-Za-z0-9]{36}"),
-    ("jwt", r"(?<!\w)eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"),
-    ("bearer", r"(?i)(?<=\bbearer )[\w.~+/-]{16,}=*"),
-    ("basic-auth", r"(?i)(?<=authorization: basic )[A-Za-z0-9+/]{8,}=*"),
-    ("url-password", r"(?i)(?<=://)([^\s/:@\"']*:)(?!\[secret:)[^\s/@\"']+(?=@)"),
-    ("password", r"(?i)((?<!\w)\w*passw(?:or)?d=|(?<![\w-])pwd=(?!/))[^\s;&\"'<>\[\]{}()$*]{4,}"),
+PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    (
+        "private-key",
+        ("private key-----",),
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    ),
+    (
+        "api-key",
+        ("sk-", "sk_", "rk-", "rk_", "pk-", "pk_"),
+        r"(?<![\w-])(?:sk|rk|pk)[-_](?:[a-z]+[-_])*[A-Za-z0-9_-]{20,}",
+    ),
+    (
+        "github-token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        r"(?<!\w)(?:gh[opusr]_[A-Za-z0-9]{30,}|github_pat_\w{40,})",
+    ),
+    ("gitlab-token", ("glpat-",), r"(?<!\w)glpat-[\w-]{20,}"),
+    ("slack-token", ("xox",), r"(?<!\w)xox[abeprs]-[\w-]{10,}"),
+    ("webhook", ("hooks.slack.com/",), r"(?<=hooks\.slack\.com/)(?:services|triggers|workflows)/[\w/]{20,}"),
+    ("webhook", ("/api/webhooks/",), r"(?<=/api/webhooks/)\d{10,}/[\w-]{30,}"),
+    ("webhook", ("/bot/v2/hook/",), r"(?<=/bot/v2/hook/)[0-9a-f-]{30,}"),
+    ("access-token", ("access_token=",), r"(?<=access_token=)[\w.~+/-]{20,}"),
+    ("webhook", ("/webhook/send?key=",), r"(?<=/webhook/send\?key=)[0-9a-f-]{30,}"),
+    ("telegram-token", (":",), r"(?<!\d)\d{8,10}:[A-Za-z0-9_-]{35}(?![\w-])"),
+    (
+        "aws-key",
+        ("akia", "asia"),
+        r"(?<!\w)(?:AKIA|ASIA)[A-Z0-9]{16}(?!\w)",
+    ),
+    ("aws-key", ("aws_secret_access_key=",), r"(?i)(?<=aws_secret_access_key=)[A-Za-z0-9/+]{40}"),
+    ("aliyun-key", ("ltai",), r"(?<!\w)LTAI[A-Za-z0-9]{16,}(?!\w)"),
+    ("google-key", ("aiza",), r"(?<!\w)AIza[\w-]{35}"),
+    ("google-token", ("ya29.",), r"(?<!\w)ya29\.[\w-]{20,}"),
+    ("hf-token", ("hf_",), r"(?<!\w)hf_[A-Za-z0-9]{30,}"),
+    ("npm-token", ("npm_",), r"(?<!\w)npm_[A-Za-z0-9]{36}"),
+    ("jwt", ("eyj",), r"(?<!\w)eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"),
+    ("bearer", ("bearer ",), r"(?i)(?<=\bbearer )[\w.~+/-]{16,}=*"),
+    ("basic-auth", ("authorization: basic ",), r"(?i)(?<=authorization: basic )[A-Za-z0-9+/]{8,}=*"),
+    ("url-password", ("://",), r"(?i)(?<=://)([^\s/:@\"']*:)(?!\[secret:)[^\s/@\"']+(?=@)"),
+    (
+        "password",
+        ("passw", "pwd="),
+        r"(?i)((?<!\w)\w*passw(?:or)?d=|(?<![\w-])pwd=(?!/))[^\s;&\"'<>\[\]{}()$*]{4,}",
+    ),
 )
-"""Kind, regex. A first group is kept, the rest replaced."""
+"""Kind, clues, regex. Without one of the clues in the casefolded text the regex can not match, and looking for a
+literal costs a fiftieth. A first group is kept, the rest replaced."""
 
 
 class Redactor:
@@ -67,13 +88,16 @@ class Redactor:
         # longest first: a value that contains another is replaced whole
         forms = sorted(names, key=len, reverse=True)
         self._exact = re.compile("|".join(map(re.escape, forms))) if forms else None
-        self._patterns = tuple((f"[redacted:{kind}]", re.compile(pattern)) for kind, pattern in PATTERNS)
+        self._patterns = tuple((f"[redacted:{kind}]", clues, re.compile(regex)) for kind, clues, regex in PATTERNS)
 
     def redact(self, text: str) -> str:
         """The text with ``[secret:NAME]`` for values of the vault and ``[redacted:KIND]`` for key-like words."""
         if self._exact is not None:
             text = self._exact.sub(lambda found: f"[secret:{self._names[found[0]]}]", text)
-        for bar, pattern in self._patterns:
+        folded = text.casefold()
+        for bar, clues, pattern in self._patterns:
+            if not any(clue in folded for clue in clues):
+                continue
             if pattern.groups:
                 text = pattern.sub(lambda found, bar=bar: f"{found[1]}{bar}", text)  # type: ignore[misc]
             else:
