@@ -247,6 +247,12 @@ class SchemaTooNew(HermesCronError):
     exit_code = 78
 
 
+class StoreDamaged(HermesCronError):
+    """The bytes of state.db are not what was written."""
+
+    code = "StoreDamaged"
+
+
 class ExtraMissing(HermesCronError):
     """A driver that is an optional extra is not installed; the hint has the install line."""
 

@@ -142,7 +142,7 @@ class _Teller:
                 self._note(
                     self._texts["serving"].format(home=self._home, jobs=jobs, slots=event.concurrency, pid=event.pid)
                 )
-            case events.ServeStopping(running=running) if running:
+            case events.ServeStopping(running=running, level=events.Level.INFO) if running:
                 self._note(self._texts["stopping"].format(drain=event.drain_s, running=running))
             case events.ServeStopped(interrupted=count):
                 self._note(self._texts["cut"].format(count=count) if count else self._texts["stopped"])

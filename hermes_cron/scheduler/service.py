@@ -23,6 +23,7 @@ from hermes_cron.domain.event import (
     InstantsMissed,
     JobFileBroken,
     JobsChanged,
+    Level,
     PassFailed,
     RunFinished,
     RunInterrupted,
@@ -36,7 +37,7 @@ from hermes_cron.domain.event import (
 from hermes_cron.domain.job import CatchUp, Overlap
 from hermes_cron.domain.occurrence import WINDOW, Reason, Span
 from hermes_cron.domain.run import Outcome, TakenRun
-from hermes_cron.errors import HermesCronError
+from hermes_cron.errors import HermesCronError, StoreDamaged
 from hermes_cron.ports import Clock
 from hermes_cron.scheduler import owners
 from hermes_cron.scheduler.executor import Execute, Executor
@@ -175,6 +176,8 @@ class Service:
             self._pass(wakes)
             self._failed = 0
         except HermesCronError as error:  # a full disk or a busy store passes by; a service that ends does not help
+            if isinstance(error, StoreDamaged):
+                self._failed += 1
             self._tell_failed(error)
         except Exception as error:  # noqa: BLE001  # logged and counted; the next pass tries again
             self._failed += 1
@@ -210,6 +213,8 @@ class Service:
             self._why = f"{self._executor.lost_threads} threads never came back"
         elif self._failed >= FAILED_PASSES:
             self._why = f"{self._failed} passes failed in a row"
+        elif not self._store.in_place():
+            self._why = "state.db was deleted or replaced; a new start makes it from the job files"
         else:
             return False
         return True
@@ -384,7 +389,10 @@ class Service:
     def _drain(self, code: int) -> int:
         """Wait for runs, then tell them to stop, then say of the rest that they were interrupted."""
         self._executor.close()
-        self._plan.emit(ServeStopping(why=self._why, running=self._executor.running, drain_s=self._plan.drain_s))
+        level = Level.ERROR if code else Level.INFO
+        self._plan.emit(
+            ServeStopping(why=self._why, running=self._executor.running, drain_s=self._plan.drain_s, level=level)
+        )
         self._wait_for_runs()
         asked = self._executor.stop_all()
         ended = self._executor.wait(STOP_GRACE_S)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import QueuePool
 
 from hermes_cron.store.migrate import StoreLock, migrate
-from hermes_cron.store.writer import Writer
+from hermes_cron.store.writer import Writer, readable
 
 T = TypeVar("T")
 _BUSY_MS = 5000
@@ -45,6 +46,14 @@ def _engine(path: Path, *, begin: str, pool_size: int) -> Engine:
     return engine
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class Store:
     """One home's state.db. Thread-safe; readers never wait for the writer (WAL)."""
 
@@ -61,12 +70,20 @@ class Store:
         self._readers = _engine(path, begin="BEGIN", pool_size=4)
         self._writing = _engine(path, begin="BEGIN IMMEDIATE", pool_size=1)
         self._writer = Writer(self._writing)
+        self._made = _identity(path)
+
+    def in_place(self) -> bool:
+        """False once the file was deleted or replaced: what is written here from then on is nobody's."""
+        return _identity(self.path) == self._made
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A consistent snapshot for as long as the block lasts."""
-        with self._readers.connect() as conn, conn.begin():
-            yield conn
+        """A consistent snapshot for as long as the block lasts. Raises what ``writer.readable`` makes of a fault."""
+        try:
+            with self._readers.connect() as conn, conn.begin():
+                yield conn
+        except DatabaseError as error:
+            raise readable(error) from error
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """``work(conn)`` in one durable transaction; see ``writer``. Keep it short and free of I/O."""

@@ -12,10 +12,14 @@ import contextlib
 import fcntl
 import os
 import sqlite3
+import time
 from importlib import resources
 from pathlib import Path
 
 from hermes_cron.errors import Conflict, DiskFull, HermesCronError, SchemaTooNew
+
+MAKING_S = 5.0
+"""Longer than a store takes to be made."""
 
 
 class StoreLock:
@@ -32,10 +36,11 @@ class StoreLock:
     def share(self) -> None:
         fcntl.flock(self._fd, fcntl.LOCK_SH)
 
-    def alone(self, *, wait: bool) -> bool:
-        """False when another process has the store open and ``wait`` is false."""
+    def alone(self) -> bool:
+        """False when another process has the store open; the shared lock is given up in any case."""
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True
@@ -80,15 +85,37 @@ def migrate(path: Path, lock: StoreLock) -> None:
             f"{path} has schema {found}; this hermes-cron knows up to {newest}",
             hint="install the newer hermes-cron again, or use another --home",
         )
-    if not lock.alone(wait=found == 0):
-        raise Conflict(
-            f"the store must be upgraded from schema {found} to {newest}, and another hermes-cron has it open",
-            hint="stop `hermes-cron serve`, then repeat the command",
-        )
+    if found:
+        if not lock.alone():
+            raise Conflict(
+                f"the store must be upgraded from schema {found} to {newest}, and another hermes-cron has it open",
+                hint="stop `hermes-cron serve`, then repeat the command",
+            )
+    elif not _alone_to_make(path, lock, newest):
+        lock.share()
+        return
     found = version(path)  # another process may have done it while we waited
     if found < newest:
         _upgrade(path, found, [step for step in steps if step[0] > found])
     lock.share()
+
+
+def _alone_to_make(path: Path, lock: StoreLock, newest: int) -> bool:
+    """Many first commands of a home may come at once: one makes the store, the others find it made (False).
+
+    Who holds the lock and makes nothing has another store open, one that was deleted or replaced under it.
+    """
+    end = time.monotonic() + MAKING_S
+    while not lock.alone():
+        if version(path) == newest:
+            return False
+        if time.monotonic() > end:
+            raise Conflict(
+                f"{path} is gone or empty, and another hermes-cron still has the old one open",
+                hint="stop `hermes-cron serve`, then repeat the command",
+            )
+        time.sleep(0.02)
+    return True
 
 
 def _upgrade(path: Path, found: int, steps: list[tuple[int, str]]) -> None:

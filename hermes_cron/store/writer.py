@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
-from hermes_cron.errors import Conflict, DiskFull, HermesCronError
+from hermes_cron.errors import Conflict, DiskFull, HermesCronError, StoreDamaged
 
 T = TypeVar("T")
 _BATCH = 128  # more would only delay the first caller of the batch
@@ -29,9 +29,15 @@ class _Task:
     done: Future[Any]
 
 
-def readable(error: OperationalError) -> Exception:
+def readable(error: DatabaseError) -> Exception:
     """The faults of the disk that a person can mend, as facts; everything else as it is."""
     text = str(error.orig)
+    if "malformed" in text or "not a database" in text:
+        return StoreDamaged(
+            f"the store is damaged: {text}", hint="restore a backup, or move state.db away and start `serve`"
+        )
+    if not isinstance(error, OperationalError):
+        return error
     if "disk is full" in text or "disk I/O error" in text:
         return DiskFull(f"the store cannot be written: {text}", hint="free some space; nothing was half-written")
     if "readonly" in text or "read-only" in text:
@@ -39,6 +45,12 @@ def readable(error: OperationalError) -> Exception:
     if "locked" in text or "busy" in text:
         return Conflict("the store is held by another process for more than 5 s", hint="hermes-cron status")
     return error
+
+
+def _tell(batch: list[_Task], error: Exception) -> None:
+    told = readable(error) if isinstance(error, DatabaseError) else error
+    for task in batch:
+        task.done.set_exception(told)
 
 
 class Writer:
@@ -67,13 +79,18 @@ class Writer:
             self._thread.join()
 
     def _serve(self) -> None:
-        with self._engine.connect() as conn:
-            while True:
-                batch, last = self._next_batch()
-                if batch:
-                    self._commit(conn, batch)
-                if last:
-                    return
+        conn: Connection | None = None
+        last = False
+        while not last:
+            batch, last = self._next_batch()
+            try:
+                conn = conn or self._engine.connect()
+            except Exception as error:  # noqa: BLE001  # this thread must live: whoever waits for it would wait for ever
+                _tell(batch, error)
+            else:
+                self._commit(conn, batch)
+        if conn is not None:
+            conn.close()
 
     def _next_batch(self) -> tuple[list[_Task], bool]:
         first = self._tasks.get()
@@ -91,6 +108,8 @@ class Writer:
         return batch, False
 
     def _commit(self, conn: Connection, batch: list[_Task]) -> None:
+        if not batch:
+            return
         outcomes: list[tuple[_Task, Any, BaseException | None]] = []
         try:
             with conn.begin():
@@ -98,9 +117,7 @@ class Writer:
                 if len(batch) == 1 and outcomes[0][2] is not None:
                     conn.get_transaction().rollback()  # type: ignore[union-attr]  # begun two lines above
         except Exception as error:  # noqa: BLE001  # the commit failed: nobody's work is kept, and everybody is told
-            told = readable(error) if isinstance(error, OperationalError) else error
-            for task in batch:
-                task.done.set_exception(told)
+            _tell(batch, error)
             return
         for task, value, fault in outcomes:
             if fault is None:
@@ -118,7 +135,7 @@ class Writer:
             if not alone:
                 conn.exec_driver_sql("ROLLBACK TO task")
                 conn.exec_driver_sql("RELEASE task")
-            return task, None, readable(error) if isinstance(error, OperationalError) else error
+            return task, None, readable(error) if isinstance(error, DatabaseError) else error
         if not alone:
             conn.exec_driver_sql("RELEASE task")
         return task, value, None

@@ -9,7 +9,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hermes_cron.domain.event import PassFailed, RunLost
+from hermes_cron.domain.event import Level, PassFailed, RunLost, ServeStopping
 from hermes_cron.domain.job import Job, Keep
 from hermes_cron.domain.run import Outcome, RunState
 from hermes_cron.home import Home
@@ -221,3 +221,14 @@ def test_a_report_path_that_leads_elsewhere_is_left_alone(home: Home) -> None:
     assert elsewhere.read_text() == "precious"
     assert run_id
     rig.store.close()
+
+
+def test_a_service_whose_store_was_deleted_ends_and_says_why(home: Home) -> None:
+    with Rig(home) as rig:
+        rig.home.store.unlink()
+        rig.service.reload()
+        until(lambda: rig.code is not None, "the service ended")
+        assert rig.code == 1
+        (stopping,) = [event for event in rig.events if isinstance(event, ServeStopping)]
+        assert "state.db was deleted" in stopping.why
+        assert stopping.level is Level.ERROR

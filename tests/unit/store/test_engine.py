@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from hermes_cron.errors import Conflict, HermesCronError, SchemaTooNew
+from hermes_cron.errors import Conflict, HermesCronError, SchemaTooNew, StoreDamaged
 from hermes_cron.store import migrate
 from hermes_cron.store.engine import Store
 
@@ -82,6 +82,34 @@ def test_many_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
     assert [worker.exitcode for worker in workers] == [0] * 6
     with Store(path) as store:
         assert count(store) == 6
+
+
+@pytest.mark.parametrize("how", ["deleted", "emptied"])
+def test_a_store_that_is_taken_from_under_another_process_is_said_and_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(migrate, "MAKING_S", 0.2)
+    path = tmp_path / "state.db"
+    with Store(path) as old:
+        assert count(old) == 0
+        assert old.in_place()
+        path.unlink()
+        if how == "emptied":
+            path.touch()
+        assert not old.in_place()
+        with pytest.raises(Conflict, match="gone or empty"):
+            Store(path)
+    with Store(path) as new:
+        assert count(new) == 0
+
+
+def test_who_comes_while_the_store_is_open_does_not_wait_for_it_to_close(tmp_path: Path) -> None:
+    """As when `serve` and `add` are the first two commands of a home: the second saw no file yet."""
+    path = tmp_path / "state.db"
+    lock = migrate.StoreLock(path)
+    with Store(path):
+        assert not migrate._alone_to_make(path, lock, _newest())
+    lock.close()
 
 
 def test_a_newer_schema_is_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -163,3 +191,15 @@ def test_the_migrations_make_the_tables_that_the_code_declares(tmp_path: Path) -
             rows = conn.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
             shapes.append({(kind, made): " ".join(sql.split()) for kind, made, sql in rows})
     assert shapes[0] == shapes[1]
+
+
+def test_a_store_whose_pages_were_overwritten_is_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    Store(path).close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xa5" * (len(whole) - 4096))
+    with Store(path) as store:
+        with pytest.raises(StoreDamaged, match="malformed"):
+            count(store)
+        with pytest.raises(StoreDamaged, match="malformed"):
+            store.write(lambda conn: conn.exec_driver_sql(INSERT, ("a", "x")))
