@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ def dump_job(job: Job) -> str:
     return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
+@lru_cache(maxsize=64)  # a due job is read when its instant is settled and again when its run is taken
 def load_job(text: str) -> Job:
     """The job that ``dump_job`` wrote. A record of an older version may lack a field: its default then holds."""
     from hermes_cron.domain.schedule.trigger import load

@@ -34,6 +34,7 @@ from hermes_cron.domain.occurrence import (
 from hermes_cron.domain.run import Cause, OccurrenceState, RunState, new_run_id
 from hermes_cron.errors import HermesCronError
 from hermes_cron.store import counters
+from hermes_cron.store.prepared import Prepared, instant
 from hermes_cron.store.tables import JobRevisionRow, JobRow, OccurrenceRow, OccurrenceSpanRow, RunRow
 from hermes_cron.store.takes import states, take, take_run
 
@@ -53,27 +54,30 @@ DUE_COLUMNS = (
     _jobs.c.uid, _jobs.c.name, _jobs.c.spec, _jobs.c.revision, _jobs.c.settled_until, _jobs.c.fired,
     _jobs.c.held_reason,
 )  # fmt: skip
-_DUE = (
+_DUE = Prepared(
     select(*DUE_COLUMNS)
     .where(_jobs.c.next_due.is_not(None), _jobs.c.next_due <= bindparam("now"))
     .order_by(_jobs.c.next_due)
     .limit(bindparam("batch"))
 )
-_SETTLED = (
+_SETTLED = Prepared(
     update(_jobs)
     .where(_jobs.c.uid == bindparam("b_uid"))
     .values(settled_until=bindparam("b_settled"), next_due=bindparam("b_next"), fired=bindparam("b_fired"))
 )
-_NEW_RUN = insert(_runs)
-_NEW_OCCURRENCE = insert(_occurrences)
+_NEW_OCCURRENCE = Prepared(
+    insert(_occurrences), ("job_uid", "scheduled_at", "state", "reason", "run_id", "late", "noted_at")
+)
 _GROW = (
     update(_spans)
     .where(_spans.c.id == bindparam("b_id"))
     .values(last_at=bindparam("b_last"), count=_spans.c.count + bindparam("b_count"), noted_at=bindparam("b_now"))
 )
-_NEXT_DUE = select(func.min(_jobs.c.next_due)).where(_jobs.c.next_due.is_not(None))
-_NEXT_START = select(func.min(_runs.c.start_after)).where(
-    _runs.c.state == RunState.QUEUED, _runs.c.start_after > bindparam("now")
+_NEXT_DUE = Prepared(select(func.min(_jobs.c.next_due)).where(_jobs.c.next_due.is_not(None)))
+_NEXT_START = Prepared(
+    select(func.min(_runs.c.start_after)).where(
+        _runs.c.state == RunState.QUEUED.value, _runs.c.start_after > bindparam("now")
+    )
 )
 
 
@@ -88,7 +92,7 @@ class Claimed:
 
 def claim_due(conn: Connection, now: datetime, *, window: timedelta = WINDOW, batch: int = BATCH) -> Claimed:
     """Settle the jobs that are due, those due longest first, at most ``batch`` of them."""
-    rows = conn.execute(_DUE, {"now": now, "batch": batch}).mappings().all()
+    rows = [_due_row(values) for values in _DUE.all(conn, {"now": now, "batch": batch})]
     if not rows:
         return Claimed()
     try:
@@ -97,6 +101,11 @@ def claim_due(conn: Connection, now: datetime, *, window: timedelta = WINDOW, ba
     except IntegrityError:
         done = _one_by_one(conn, rows, now, window)
     return replace(done, more=done.more or len(rows) == batch)
+
+
+def _due_row(values: Sequence[Any]) -> Row:
+    row = {column.name: value for column, value in zip(DUE_COLUMNS, values, strict=True)}
+    return {**row, "settled_until": instant(row["settled_until"])}
 
 
 def settle(
@@ -126,7 +135,7 @@ def settle(
     return Claimed(runs=len(pass_.runs), more=pass_.more, missed=tuple(pass_.missed))
 
 
-def _one_by_one(conn: Connection, rows: Sequence[RowMapping], now: datetime, window: timedelta) -> Claimed:
+def _one_by_one(conn: Connection, rows: Sequence[Row], now: datetime, window: timedelta) -> Claimed:
     """A constraint refused something: only the job at fault is set aside, the others go on."""
     done = Claimed()
     for row in rows:
@@ -147,8 +156,8 @@ def _set_aside(conn: Connection, row: Row, why: str, now: datetime) -> None:
 
 def next_wake(conn: Connection, now: datetime) -> datetime | None:
     """The next instant at which something becomes due or a jittered run may start."""
-    found = (conn.execute(_NEXT_DUE).scalar(), conn.execute(_NEXT_START, {"now": now}).scalar())
-    return min((at for at in found if at is not None), default=None)
+    found = (_NEXT_DUE.first(conn, {}), _NEXT_START.first(conn, {"now": now}))
+    return min((at for row in found if row is not None and (at := instant(row[0])) is not None), default=None)
 
 
 # --- claiming ---------------------------------------------------------------------------------------------------------
@@ -224,7 +233,8 @@ class _Pass:
         if refused is None:
             self.runs.append(self._run_row(due, run, run_id, self._slot(place, due, run_id)))
         state = OccurrenceState.SKIPPED if refused else OccurrenceState.RAN
-        self._count(due, state, 1)
+        if refused is not None:  # what got a run is counted when that ends: it may give way before it began
+            self._count(due, state, 1)
         self.occurrences.append(
             {
                 "job_uid": uid,
@@ -277,14 +287,14 @@ class _Pass:
 
     def write(self, conn: Connection) -> None:
         if self.runs:
-            conn.execute(_NEW_RUN, [{**RUN_DEFAULTS, **row} for row in self.runs])
+            _NEW_RUN.run_all(conn, [{**RUN_DEFAULTS, **row} for row in self.runs])
         if self.occurrences:
-            conn.execute(_NEW_OCCURRENCE, self.occurrences)
+            _NEW_OCCURRENCE.run_all(conn, self.occurrences)
         if self.cancel or self.drop:  # may name rows of this very pass, so only now
             self._give_way(conn)
         _write_spans(conn, self.spans, self.now)
         if self.jobs:
-            conn.execute(_SETTLED, self.jobs)
+            _SETTLED.run_all(conn, self.jobs)
         for uid, revision, at in self.ended:
             conn.execute(
                 update(_revisions)
@@ -313,18 +323,27 @@ RUN_DEFAULTS = {
 }  # fmt: skip
 
 
-_HOLDERS = select(_runs.c.slot, _runs.c.id).where(_runs.c.slot.in_(bindparam("uids", expanding=True)))
-_WAITERS = select(_runs.c.job_uid, _runs.c.id).where(
-    _runs.c.state == RunState.QUEUED, _runs.c.slot.is_(None), _runs.c.job_uid.in_(bindparam("uids", expanding=True))
+_NEW_RUN = Prepared(
+    insert(_runs),
+    (
+        *RUN_DEFAULTS, "id", "job_uid", "job_name", "cause", "scheduled_at", "late", "spec", "slot", "state",
+        "queued_at", "start_after",
+    ),
+)  # fmt: skip
+_HOLDER = Prepared(select(_runs.c.id).where(_runs.c.slot == bindparam("uid")))
+_WAITERS = Prepared(
+    select(_runs.c.id).where(
+        _runs.c.state == RunState.QUEUED.value, _runs.c.slot.is_(None), _runs.c.job_uid == bindparam("uid")
+    )
 )
 
 
 def _occupied(conn: Connection, uids: Sequence[str]) -> dict[str, _Occupied]:
     found: dict[str, _Occupied] = {}
-    for slot, run_id in conn.execute(_HOLDERS, {"uids": uids}):
-        found.setdefault(slot, _Occupied()).holder = run_id
-    for uid, run_id in conn.execute(_WAITERS, {"uids": uids}):
-        found.setdefault(uid, _Occupied()).waiting.append(run_id)
+    for uid in uids:
+        holder = _HOLDER.first(conn, {"uid": uid})
+        waiting = [str(row[0]) for row in _WAITERS.all(conn, {"uid": uid})]
+        found[uid] = _Occupied(holder=holder[0] if holder else None, waiting=waiting)
     return found
 
 
@@ -381,7 +400,9 @@ def drop_queued(
     occurrence: OccurrenceState | None,
 ) -> int:
     """End runs that never started; how many were still queued. ``occurrence``: what their instants become, if told."""
-    queued = select(_runs.c.id, _runs.c.job_name).where(_runs.c.id.in_(run_ids), _runs.c.state == RunState.QUEUED)
+    queued = select(_runs.c.id, _runs.c.job_name, _runs.c.scheduled_at).where(
+        _runs.c.id.in_(run_ids), _runs.c.state == RunState.QUEUED
+    )
     found = conn.execute(queued).all()
     ids = [row.id for row in found]
     if not ids:
@@ -393,7 +414,14 @@ def drop_queued(
     )
     if occurrence is not None:
         conn.execute(update(_occurrences).where(_occurrences.c.run_id.in_(ids)).values(state=occurrence, reason=reason))
-    counters.raise_by(conn, [(counters.RUNS, {"job_name": row.job_name, "outcome": state}, 1) for row in found])
+    became = occurrence or OccurrenceState.RAN
+    counted: list[counters.Raise] = [(counters.RUNS, {"job_name": row.job_name, "outcome": state}, 1) for row in found]
+    counted += [
+        (counters.OCCURRENCES, {"job_name": row.job_name, "state": became}, 1)
+        for row in found
+        if row.scheduled_at is not None
+    ]
+    counters.raise_by(conn, counted)
     return len(ids)
 
 

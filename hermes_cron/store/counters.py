@@ -13,12 +13,16 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import Connection
 from sqlalchemy.dialects.sqlite import insert
 
+from hermes_cron.store.prepared import Prepared
 from hermes_cron.store.tables import CounterRow
 
 _counters = CounterRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _INSERT = insert(_counters)
-_RAISE = _INSERT.on_conflict_do_update(
-    index_elements=["name", "labels"], set_={"value": _counters.c.value + _INSERT.excluded.value}
+_RAISE = Prepared(
+    _INSERT.on_conflict_do_update(
+        index_elements=["name", "labels"], set_={"value": _counters.c.value + _INSERT.excluded.value}
+    ),
+    ("name", "labels", "value"),
 )
 
 LATENESS = "hermes_cron_job_start_lateness_seconds"
@@ -43,8 +47,8 @@ def raise_by(conn: Connection, raises: Iterable[Raise]) -> None:
     for name, labels, value in raises:
         sums[name, json.dumps(labels, ensure_ascii=False, sort_keys=True, separators=(",", ":"))] += value
     if sums:
-        conn.execute(
-            _RAISE, [{"name": name, "labels": labels, "value": value} for (name, labels), value in sums.items()]
+        _RAISE.run_all(
+            conn, [{"name": name, "labels": labels, "value": value} for (name, labels), value in sums.items()]
         )
 
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
 
@@ -20,6 +21,7 @@ from hermes_cron.errors import Conflict, NameAmbiguous, NotFound
 from hermes_cron.ports import Fenced
 from hermes_cron.store import counters
 from hermes_cron.store.claims import RUN_DEFAULTS, drop_queued
+from hermes_cron.store.prepared import Prepared, instant
 from hermes_cron.store.tables import AttemptRow, EffectRow, OccurrenceRow, RunRow, UsageRow
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
@@ -30,10 +32,14 @@ _usage = UsageRow.__table__  # type: ignore[attr-defined]
 
 
 # Statements of the hot path are made once: building one costs more than running it.
-_OF_RUN = select(_runs.c.id, _runs.c.fence, _runs.c.state, _runs.c.attempt, _runs.c.job_name, _runs.c.started_at).where(
-    _runs.c.id == bindparam("b_id")
-)
-_END = (
+_OF_RUN = Prepared(
+    select(
+        _runs.c.id, _runs.c.attempt, _runs.c.job_name, _runs.c.scheduled_at, _runs.c.started_at,
+    ).where(
+        _runs.c.id == bindparam("b_id"), _runs.c.fence == bindparam("b_fence"), _runs.c.state == RunState.RUNNING.value
+    )
+)  # fmt: skip
+_END = Prepared(
     update(_runs)
     .where(
         _runs.c.id == bindparam("b_id"), _runs.c.fence == bindparam("b_fence"), _runs.c.state == RunState.RUNNING.value
@@ -48,19 +54,31 @@ _END = (
         }
     )
 )  # fmt: skip
-_END_ATTEMPT = (
+_END_ATTEMPT = Prepared(
     update(_attempts)
     .where(_attempts.c.run_id == bindparam("b_run"), _attempts.c.number == bindparam("b_number"))
     .values(ended_at=bindparam("v_ended_at"), state=bindparam("v_state"), reason=bindparam("v_reason"))
 )
-_USED = select(
-    func.coalesce(func.sum(_usage.c.input), 0),
-    func.coalesce(func.sum(_usage.c.output), 0),
-    func.coalesce(func.sum(_usage.c.cached), 0),
-    func.count(),
-    func.count(_usage.c.cost_usd),
-    func.sum(_usage.c.cost_usd),
-).where(_usage.c.run_id == bindparam("b_id"))
+_USED = Prepared(
+    select(
+        func.coalesce(func.sum(_usage.c.input), 0),
+        func.coalesce(func.sum(_usage.c.output), 0),
+        func.coalesce(func.sum(_usage.c.cached), 0),
+        func.count(),
+        func.count(_usage.c.cost_usd),
+        func.sum(_usage.c.cost_usd),
+    ).where(_usage.c.run_id == bindparam("b_id"))
+)
+
+
+class _Ending(NamedTuple):
+    """The columns of ``_OF_RUN``; instants as the driver gives them."""
+
+    id: str
+    attempt: int
+    job_name: str
+    scheduled_at: Any
+    started_at: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +139,12 @@ def _place(conn: Connection, start: Start, run_id: str) -> tuple[str | None, str
 
 def finish(conn: Connection, run_id: str, fence: int, outcome: Outcome, now: datetime) -> None:
     """The end of a run, its attempt and its totals. Raises Fenced when the run is not this fence's any more."""
-    row = conn.execute(_OF_RUN, {"b_id": run_id}).mappings().first()
-    if row is None or row["fence"] != fence or row["state"] != RunState.RUNNING:
+    found = _OF_RUN.first(conn, {"b_id": run_id, "b_fence": fence})
+    if found is None:
         raise Fenced(f"run {run_id} is no longer owned under fence {fence}")
+    row = _Ending(*found)
     values = {"slot": None, "ended_at": now, **_outcome_values(conn, run_id, outcome)}
-    conn.execute(_END, {"b_id": run_id, "b_fence": fence, **{f"v_{name}": value for name, value in values.items()}})
+    _END.run(conn, {"b_id": run_id, "b_fence": fence, **{f"v_{name}": value for name, value in values.items()}})
     _end_attempt(conn, row, outcome.state, outcome.reason, now)
     if outcome.state is RunState.SKIPPED:
         conn.execute(
@@ -137,7 +156,8 @@ def finish(conn: Connection, run_id: str, fence: int, outcome: Outcome, now: dat
 
 
 def _outcome_values(conn: Connection, run_id: str, outcome: Outcome) -> dict[str, object]:
-    used = conn.execute(_USED, {"b_id": run_id}).one()
+    used = _USED.first(conn, {"b_id": run_id})
+    assert used is not None  # noqa: S101  # sums have one row
     return {
         "state": outcome.state,
         "reason": outcome.reason,
@@ -163,18 +183,21 @@ def _cost(outcome: Outcome, *, calls: int, priced: int, total: float | None) -> 
     return outcome.cost_usd if outcome.iterations else 0.0
 
 
-def _end_attempt(conn: Connection, row: RowMapping, state: RunState, reason: str | None, now: datetime) -> None:
-    conn.execute(
-        _END_ATTEMPT,
-        {"b_run": row["id"], "b_number": row["attempt"], "v_ended_at": now, "v_state": state, "v_reason": reason},
+def _end_attempt(conn: Connection, row: _Ending, state: RunState, reason: str | None, now: datetime) -> None:
+    _END_ATTEMPT.run(
+        conn, {"b_run": row.id, "b_number": row.attempt, "v_ended_at": now, "v_state": state, "v_reason": reason}
     )
 
 
-def _totals(row: RowMapping, outcome: Outcome, now: datetime) -> list[counters.Raise]:
-    labels = {"job_name": row["job_name"]}
+def _totals(row: _Ending, outcome: Outcome, now: datetime) -> list[counters.Raise]:
+    labels = {"job_name": row.job_name}
     found: list[counters.Raise] = [(counters.RUNS, {**labels, "outcome": outcome.state}, 1)]
-    if row["started_at"] is not None:
-        took = max(0.0, (now - row["started_at"]).total_seconds())
+    if row.scheduled_at is not None:
+        became = OccurrenceState.SKIPPED if outcome.state is RunState.SKIPPED else OccurrenceState.RAN
+        found.append((counters.OCCURRENCES, {**labels, "state": became}, 1))
+    started = instant(row.started_at)
+    if started is not None:
+        took = max(0.0, (now - started).total_seconds())
         found += counters.observation(counters.DURATION, took, labels)
     if outcome.iterations:
         found += counters.observation(counters.ITERATIONS, outcome.iterations, labels)
@@ -255,15 +278,10 @@ def give_up(conn: Connection, run_id: str, fence: int, now: datetime) -> bool:
 
 
 def _interrupted(conn: Connection, run: LostRun, state: RunState, reason: Reason, now: datetime) -> bool:
-    row = (
-        conn.execute(
-            select(_runs).where(_runs.c.id == run.id, _runs.c.state == RunState.RUNNING, _runs.c.fence == run.fence)
-        )
-        .mappings()
-        .first()
-    )
-    if row is None:
+    found = _OF_RUN.first(conn, {"b_id": run.id, "b_fence": run.fence})
+    if found is None:
         return False
+    row = _Ending(*found)
     conn.execute(
         update(_runs)
         .where(_runs.c.id == run.id, _runs.c.state == RunState.RUNNING, _runs.c.fence == run.fence)

@@ -10,34 +10,41 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
 from hermes_cron.domain.job import Work, load_job
 from hermes_cron.domain.run import Cause, RunState, TakenRun
 from hermes_cron.store import counters
+from hermes_cron.store.prepared import Prepared, instant
 from hermes_cron.store.tables import AttemptRow, RunRow
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
 
-_READY = and_(
-    _runs.c.state == RunState.QUEUED, or_(_runs.c.start_after.is_(None), _runs.c.start_after <= bindparam("now"))
-)
+_COLUMNS = (
+    _runs.c.id, _runs.c.job_uid, _runs.c.spec, _runs.c.cause, _runs.c.slot, _runs.c.fence, _runs.c.attempt,
+    _runs.c.arguments, _runs.c.late, _runs.c.priority, _runs.c.queued_at, _runs.c.scheduled_at, _runs.c.start_after,
+)  # fmt: skip
+_QUEUED = _runs.c.state == RunState.QUEUED.value
+_READY = and_(_QUEUED, or_(_runs.c.start_after.is_(None), _runs.c.start_after <= bindparam("now")))
 _ORDER = (_runs.c.priority.desc(), _runs.c.queued_at, _runs.c.scheduled_at, _runs.c.id)
-_WITH_SLOT = select(_runs).where(_READY, _runs.c.slot.is_not(None)).order_by(*_ORDER).limit(bindparam("slots"))
 _holder = _runs.alias("holder")
-_WAITING = (
-    select(_runs)
-    .where(_READY, _runs.c.slot.is_(None), ~select(_holder.c.id).where(_holder.c.slot == _runs.c.job_uid).exists())
-    .order_by(*_ORDER)
-    .limit(bindparam("slots"))
+_FREE = ~select(_holder.c.id).where(_holder.c.slot == _runs.c.job_uid).exists()
+_WITH_SLOT = Prepared(
+    select(*_COLUMNS).where(_READY, _runs.c.slot.is_not(None)).order_by(*_ORDER).limit(bindparam("slots"))
 )
-_TAKE = (
+_WAITING = Prepared(
+    select(*_COLUMNS).where(_READY, _runs.c.slot.is_(None), _FREE).order_by(*_ORDER).limit(bindparam("slots"))
+)
+_THIS = Prepared(select(*_COLUMNS).where(_QUEUED, _runs.c.id == bindparam("b_id")))
+_HELD = Prepared(select(_runs.c.id).where(_runs.c.slot == bindparam("uid")))
+_TAKE = Prepared(
     update(_runs)
-    .where(_runs.c.id == bindparam("b_id"), _runs.c.state == RunState.QUEUED)
+    .where(_runs.c.id == bindparam("b_id"), _QUEUED)
     .values(
-        state=RunState.RUNNING,
+        state=RunState.RUNNING.value,
         owner=bindparam("b_owner"),
         fence=bindparam("b_fence"),
         slot=bindparam("b_slot"),
@@ -45,93 +52,116 @@ _TAKE = (
         deadline_at=bindparam("b_deadline"),
     )
 )
+_NEW_ATTEMPT = Prepared(insert(_attempts), ("run_id", "number", "owner", "fence", "started_at"))
 
 
-_NEW_ATTEMPT = insert(_attempts)
+class _Queued(NamedTuple):
+    """A row of ``_COLUMNS``; instants as the driver gives them."""
+
+    id: str
+    job_uid: str | None
+    spec: str
+    cause: str
+    slot: str | None
+    fence: int
+    attempt: int
+    arguments: str
+    late: bool
+    priority: int
+    queued_at: Any
+    scheduled_at: Any
+    start_after: Any
 
 
 def take(conn: Connection, owner: str, slots: int, now: datetime) -> list[TakenRun]:
     """Make at most ``slots`` queued runs ``owner``'s and running: by priority, then who waits longest."""
-    if slots <= 0:
-        return []
+    taken: list[TakenRun] = []
+    while slots > len(taken):
+        left = slots - len(taken)
+        ready = _ready(conn, left, now)
+        taken += _start_rows(conn, ready, owner, now)
+        if not ready or len(ready) == left:
+            break
+    return taken
+
+
+def _ready(conn: Connection, slots: int, now: datetime) -> list[_Queued]:
+    """Some of the runs that may start now, the first ones; all of them are taken when this finds none.
+
+    One of a job that waits: the others of that job wait on, and must not hide the jobs behind them.
+    """
     bound = {"now": now, "slots": slots}
-    ready = list(conn.execute(_WITH_SLOT, bound).mappings())
-    seen: set[str] = set()
-    for row in conn.execute(_WAITING, {**bound, "slots": slots * 4}).mappings():
-        if row["job_uid"] not in seen:  # one of a job at a time: the others wait on
-            seen.add(row["job_uid"])
-            ready.append(row)
-    ready.sort(key=lambda row: (-row["priority"], row["queued_at"], row["scheduled_at"] or row["queued_at"], row["id"]))
-    return _start_rows(conn, ready[:slots], owner, now)
+    found = [_Queued(*row) for row in _WITH_SLOT.all(conn, bound)]
+    seen: set[str | None] = set()
+    for row in map(_Queued._make, _WAITING.all(conn, {**bound, "slots": slots * 4})):
+        if row.job_uid not in seen:
+            seen.add(row.job_uid)
+            found.append(row)
+    found.sort(key=lambda row: (-row.priority, row.queued_at, row.scheduled_at or row.queued_at, row.id))
+    return found[:slots]
 
 
 def ready(conn: Connection, now: datetime) -> bool:
     """Whether ``take`` would find anything."""
     bound = {"now": now, "slots": 1}
-    return conn.execute(_WITH_SLOT, bound).first() is not None or conn.execute(_WAITING, bound).first() is not None
+    return _WITH_SLOT.first(conn, bound) is not None or _WAITING.first(conn, bound) is not None
 
 
 def take_run(conn: Connection, run_id: str, owner: str, now: datetime) -> TakenRun | None:
     """Take this very run; None when it is not queued any more or its job is occupied."""
-    row = conn.execute(select(_runs).where(_runs.c.id == run_id, _runs.c.state == RunState.QUEUED)).mappings().first()
-    if row is None:
+    found = _THIS.first(conn, {"b_id": run_id})
+    if found is None:
         return None
-    if row["slot"] is None and conn.execute(select(_runs.c.id).where(_runs.c.slot == row["job_uid"])).first():
+    row = _Queued(*found)
+    if row.slot is None and _HELD.first(conn, {"uid": row.job_uid}) is not None:
         return None
     return _start_rows(conn, [row], owner, now)[0]
 
 
-def _start_rows(conn: Connection, rows: Sequence[RowMapping], owner: str, now: datetime) -> list[TakenRun]:
-    if not rows:
-        return []
+def _start_rows(conn: Connection, rows: Sequence[_Queued], owner: str, now: datetime) -> list[TakenRun]:
     taken = [_taken(row, owner, now) for row in rows]
-    conn.execute(
-        _TAKE,
-        [
+    for run, row in zip(taken, rows, strict=True):
+        _TAKE.run(
+            conn,
             {
                 "b_id": run.id,
                 "b_owner": owner,
                 "b_fence": run.fence,
-                "b_slot": row["slot"] or row["job_uid"] or run.id,
+                "b_slot": row.slot or row.job_uid or run.id,
                 "b_now": now,
                 "b_deadline": run.deadline_at,
-            }
-            for run, row in zip(taken, rows, strict=True)
-        ],
-    )
-    conn.execute(
-        _NEW_ATTEMPT,
-        [
-            {"run_id": run.id, "number": run.attempt, "owner": owner, "fence": run.fence, "started_at": now}
-            for run in taken
-        ],
-    )
+            },
+        )
+        _NEW_ATTEMPT.run(
+            conn,
+            {"run_id": run.id, "number": run.attempt, "owner": owner, "fence": run.fence, "started_at": now},
+        )
     counters.raise_by(conn, [it for row in rows for it in _lateness(row, now)])
     return taken
 
 
-def _lateness(row: RowMapping, now: datetime) -> list[counters.Raise]:
+def _lateness(row: _Queued, now: datetime) -> list[counters.Raise]:
     """A delay that the job asked for (jitter) is no lateness."""
-    wanted = row["start_after"] or row["scheduled_at"]
+    wanted = instant(row.start_after or row.scheduled_at)
     return [] if wanted is None else counters.observation(counters.LATENESS, max(0.0, (now - wanted).total_seconds()))
 
 
-def _taken(row: RowMapping, owner: str, now: datetime) -> TakenRun:
-    job = load_job(row["spec"])
+def _taken(row: _Queued, owner: str, now: datetime) -> TakenRun:
+    job = load_job(row.spec)
     allowed = job.timeout if job.work is Work.SCRIPT else timedelta(minutes=job.limits.minutes)
     return TakenRun(
-        id=row["id"],
-        job_uid=row["job_uid"],
+        id=row.id,
+        job_uid=row.job_uid,
         job=job,
-        cause=Cause(row["cause"]),
+        cause=Cause(row.cause),
         owner=owner,
-        fence=row["fence"] + 1,
-        attempt=row["attempt"],
+        fence=row.fence + 1,
+        attempt=row.attempt,
         started_at=now,
         deadline_at=now + allowed,
-        scheduled_at=row["scheduled_at"],
-        late=row["late"],
-        arguments=json.loads(row["arguments"]),
+        scheduled_at=instant(row.scheduled_at),
+        late=bool(row.late),
+        arguments=json.loads(row.arguments),
     )
 
 

@@ -222,3 +222,34 @@ def test_priority_goes_before_waiting_time(world: Any) -> None:
     world.at("12:06").claim()
     world.store.write(lambda conn: conn.execute(update(RUNS).where(RUNS.c.job_name == "b").values(priority=10)))
     assert [run.job.name for run in world.take(1)] == ["b"]
+
+
+def test_a_long_backlog_of_one_job_hides_no_other(world: Any) -> None:
+    """Of jobs that wait for their slot each gets one, however many runs of the first stand before the second's."""
+    world.write("a", "schedule: * * * * *\ncatch_up: all")
+    world.write("b", "schedule: 30 12 * * *\noverlap: queue")
+    world.sync()
+    world.at("12:30").claim()
+    first, _ = world.take(2)  # a 12:01, b 12:30
+    world.write("b", "schedule: 31 12 * * *\noverlap: queue")
+    world.at("12:30:30").sync()
+    world.at("12:31").claim()
+    with world.store.read() as conn:
+        assert conn.exec_driver_sql("SELECT count(*) FROM runs WHERE state = 'queued'").scalar() == 30
+    world.store.write(lambda conn: conn.exec_driver_sql("UPDATE runs SET slot = NULL, state = 'ok' WHERE slot NOT NULL"))
+    assert sorted(run.job.name for run in world.take(2)) == ["a", "b"]
+    assert first.job.name == "a"
+
+
+def test_counters_say_what_history_says_of_instants_that_gave_way(world: Any) -> None:
+    world.write("a", "schedule: * * * * *\noverlap: cancel-running")
+    world.sync()
+    world.at("12:01").claim()
+    world.take()
+    for minute in (2, 3, 4):
+        world.at(f"12:0{minute}").claim()
+    with world.store.read() as conn:
+        query = "SELECT json_extract(labels, '$.state'), value FROM counters WHERE name = ?"
+        counted = dict(conn.exec_driver_sql(query, ("hermes_cron_job_occurrences_total",)).all())
+    skipped = [row for row in world.history("a") if row[1] == "skipped"]
+    assert counted == {"skipped": len(skipped)} == {"skipped": 2}  # what still runs or waits is counted when it ends
