@@ -173,6 +173,8 @@ def read(folder: Path, root: Root, *, read_bytes: Callable[[Path], bytes] = Path
     where = _shown(folder / SKILL_FILE, root)
     place = Skill(name=folder.name, folder=folder, category=category, bundled=root.bundled)
     try:
+        if (folder / SKILL_FILE).exists() and not (folder / SKILL_FILE).is_file():  # a pipe would be waited for
+            raise SkillFrontmatterError(f"{where}: no plain file")
         data = read_bytes(folder / SKILL_FILE)
         if len(data) > _MAX_BYTES:
             raise SkillFrontmatterError(f"{where}: {len(data):,} bytes, at most {_MAX_BYTES:,}")

@@ -126,6 +126,8 @@ def _built_in() -> Iterator[Tool]:
 
 def _plugin(path: Path, known: Mapping[str, Entry]) -> Entry | Broken | None:
     """None for a file that declares nothing."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for, for ever
+        return Broken(file=str(path), reason="no plain file")
     try:
         if not declares_tool(path.read_text(encoding="utf-8")):
             return None

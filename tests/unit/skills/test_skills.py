@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -209,3 +210,10 @@ def test_the_playbook_of_an_engine_comes_before_the_general_one(tmp_path: Path) 
     library = SkillLibrary([Root(path=tmp_path)])
     found = [library.playbook(library.get("a"), engine) for engine in ("sqlite", "postgresql", None)]
     assert [path.name if path else None for path in found] == ["playbook.sqlite.yaml", "playbook.yaml", "playbook.yaml"]
+
+
+def test_a_pipe_in_the_place_of_a_skill_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "cat" / "pipe").mkdir(parents=True)
+    os.mkfifo(tmp_path / "cat" / "pipe" / "SKILL.md")
+    with pytest.raises(SkillFrontmatterError, match="no plain file"):
+        SkillLibrary((Root(path=tmp_path),)).get("pipe")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -314,3 +315,9 @@ def test_cycle_of_a_homes_sets_is_refused_when_it_is_used(plugins: Path) -> None
     with pytest.raises(ConfigError, match="tool set a contains itself: a > b > a"):
         resolve(["a"], found.tools, found.sets)
     assert resolve(["reads"], found.tools, found.sets)
+
+
+def test_a_pipe_in_the_place_of_a_plugin_is_not_waited_for(plugins: Path) -> None:
+    plugins.mkdir()
+    os.mkfifo(plugins / "pipe.py")
+    assert [(Path(one.file).name, one.reason) for one in discover(plugins).broken] == [("pipe.py", "no plain file")]
