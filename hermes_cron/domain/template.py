@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 NAMES = ("job", "run", "last", "gate", "event", "context", "vars")
 NOT_YET = ("gate", "event", "context")
@@ -57,7 +58,18 @@ def render(text: str, values: Mapping[str, Mapping[str, object]]) -> str:
     return _PLACEHOLDER.sub(value, text)
 
 
-def fence(text: str, *, source: str) -> str:
-    """``text`` as data: between two lines that nothing inside can imitate."""
-    inside = re.sub(r"<(?=\s*/?\s*data\b)", "&lt;", text, flags=re.IGNORECASE)
-    return f'<data source="{source}">\n{inside}\n</data>'
+class Fence(StrEnum):
+    """What a fenced text is to its reader: material, a way of working, or conventions of a folder."""
+
+    DATA = "data"
+    SKILL = "skill"
+    NOTES = "notes"
+
+
+_FENCES = "|".join(Fence)
+
+
+def fence(text: str, *, source: str, kind: Fence = Fence.DATA) -> str:
+    """``text`` between two lines that nothing inside can imitate, of whatever kind. ``source`` is a name of ours."""
+    inside = re.sub(rf"<(?=\s*/?\s*(?:{_FENCES})\b)", "&lt;", text, flags=re.IGNORECASE)
+    return f'<{kind} source="{source}">\n{inside}\n</{kind}>'
