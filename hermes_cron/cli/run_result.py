@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -88,10 +89,16 @@ def show(state: Cli, row: Mapping[str, Any]) -> int:
     said = row["error"] or row["reason"] or row["state"]
     error = RunFailed(f"{row['state']}: {said}" if row["state"] != "failed" else said)
     kept = [(texts["kept"], str(row["output_path"]))] if row["output_path"] else []
-    look = [(texts["look"], texts["follow"].format(id=row["id"]))]
+    look = [(texts["look"], _where_to_look(row) or texts["follow"].format(id=row["id"]))]
     word = "错误" if state.lang == "zh" else "error"
     state.note(f"{word}: {output.plain(error.message)}\n{output.facts([*kept, *look])}")
     return exit_code(row)
+
+
+def _where_to_look(row: Mapping[str, Any]) -> str | None:
+    """A database that does not answer is looked at by itself."""
+    databases = json.loads(row["spec"])["databases"] if row["reason"] == "database_unreachable" else ()
+    return f"hermes-cron db test {databases[0]}" if databases else None
 
 
 def _summary(row: Mapping[str, Any], state: Cli) -> str:
