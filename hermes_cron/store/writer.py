@@ -1,16 +1,16 @@
 """How do many threads write to one SQLite file without waiting unfairly for each other?
 
-One thread owns the writing connection. Callers hand it short functions; those that wait together share one commit
-(group commit), each inside its own savepoint. SQLite's busy handler is unfair between connections of one process
-(one commit was seen to wait 531 ms); a queue is fair.
+There is one writing connection, and one thread at a time has its turn with it. Callers queue short functions; whoever
+gets the turn commits everything that waits, each function inside its own savepoint (group commit), and those who
+waited find theirs done. A thread of its own for the writing would cost two changes of thread at every step of a run;
+SQLite's busy handler, with a connection for each thread, is unfair (one commit was seen to wait 531 ms).
 """
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -23,10 +23,15 @@ T = TypeVar("T")
 _BATCH = 128  # more would only delay the first caller of the batch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Task:
     work: Callable[[Connection], Any]
-    done: Future[Any]
+    ended: bool = False
+    value: Any = None
+    fault: BaseException | None = None
+
+    def end(self, value: Any = None, fault: BaseException | None = None) -> None:
+        self.value, self.fault, self.ended = value, fault, True
 
 
 def readable(error: DatabaseError) -> Exception:
@@ -47,86 +52,58 @@ def readable(error: DatabaseError) -> Exception:
     return error
 
 
-def _tell(batch: list[_Task], error: Exception) -> None:
-    told = readable(error) if isinstance(error, DatabaseError) else error
-    for task in batch:
-        task.done.set_exception(told)
-
-
 class Writer:
     """``submit`` returns when the commit is durable, or raises what ``work`` or the commit raised."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
+        self._connection: Connection | None = None
+        self._waiting: deque[_Task] = deque()
+        self._turn = threading.Lock()
 
     def submit(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` in a transaction on the writer thread. Must not be called from inside ``work``."""
-        with self._starting:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
-                self._thread.start()
-        done: Future[T] = Future()
-        self._tasks.put(_Task(work, done))
-        return done.result()
+        """Run ``work`` in a transaction, on this thread or on one that waits too. Not from inside ``work``."""
+        task = _Task(work)
+        self._waiting.append(task)
+        with self._turn:
+            while not task.ended:
+                self._commit_waiting()
+        if task.fault is not None:
+            raise task.fault
+        return task.value  # type: ignore[no-any-return]  # what ``work`` returned
 
     def close(self) -> None:
-        """Finish what waits, then end the thread."""
-        if self._thread is not None:
-            self._tasks.put(None)
-            self._thread.join()
+        """After the turn that is going on."""
+        with self._turn:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
-    def _serve(self) -> None:
-        conn: Connection | None = None
-        last = False
-        while not last:
-            batch, last = self._next_batch()
-            try:
-                conn = conn or self._engine.connect()
-            except Exception as error:  # noqa: BLE001  # this thread must live: whoever waits for it would wait for ever
-                _tell(batch, error)
-            else:
-                self._commit(conn, batch)
-        if conn is not None:
-            conn.close()
-
-    def _next_batch(self) -> tuple[list[_Task], bool]:
-        first = self._tasks.get()
-        if first is None:
-            return [], True
-        batch = [first]
-        while len(batch) < _BATCH:
-            try:
-                task = self._tasks.get_nowait()
-            except queue.Empty:
-                break
-            if task is None:
-                return batch, True
-            batch.append(task)
-        return batch, False
-
-    def _commit(self, conn: Connection, batch: list[_Task]) -> None:
-        if not batch:
-            return
-        outcomes: list[tuple[_Task, Any, BaseException | None]] = []
+    def _commit_waiting(self) -> None:
+        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), _BATCH))]
         try:
-            with conn.begin():
-                outcomes = [self._run(conn, task, alone=len(batch) == 1) for task in batch]
-                if len(batch) == 1 and outcomes[0][2] is not None:
-                    conn.get_transaction().rollback()  # type: ignore[union-attr]  # begun two lines above
+            if self._connection is None:
+                self._connection = self._engine.connect()
+            outcomes = self._commit(self._connection, batch)
         except Exception as error:  # noqa: BLE001  # the commit failed: nobody's work is kept, and everybody is told
-            _tell(batch, error)
-            return
-        for task, value, fault in outcomes:
-            if fault is None:
-                task.done.set_result(value)
-            else:
-                task.done.set_exception(fault)
+            told = readable(error) if isinstance(error, DatabaseError) else error
+            outcomes = [(None, told)] * len(batch)
+        except BaseException:
+            for task in batch:  # whether this was committed is not known here: nothing may be done again
+                task.end(fault=InterruptedError("the process was interrupted while it wrote"))
+            raise
+        for task, (value, fault) in zip(batch, outcomes, strict=True):
+            task.end(value, fault)
+
+    def _commit(self, conn: Connection, batch: list[_Task]) -> list[tuple[Any, BaseException | None]]:
+        with conn.begin() as transaction:
+            outcomes = [self._run(conn, task, alone=len(batch) == 1) for task in batch]
+            if len(batch) == 1 and outcomes[0][1] is not None:
+                transaction.rollback()
+        return outcomes
 
     @staticmethod
-    def _run(conn: Connection, task: _Task, *, alone: bool) -> tuple[_Task, Any, BaseException | None]:
+    def _run(conn: Connection, task: _Task, *, alone: bool) -> tuple[Any, BaseException | None]:
         if not alone:
             conn.exec_driver_sql("SAVEPOINT task")
         try:
@@ -135,7 +112,7 @@ class Writer:
             if not alone:
                 conn.exec_driver_sql("ROLLBACK TO task")
                 conn.exec_driver_sql("RELEASE task")
-            return task, None, readable(error) if isinstance(error, DatabaseError) else error
+            return None, readable(error) if isinstance(error, DatabaseError) else error
         if not alone:
             conn.exec_driver_sql("RELEASE task")
-        return task, value, None
+        return value, None
