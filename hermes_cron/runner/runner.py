@@ -99,6 +99,10 @@ class Prepared:
     toolbox: ToolBox
 
 
+_WITHOUT_FOLDER = frozenset({"clock", "databases", "web"})
+"""Toolsets whose tools never look at the run's folder."""
+
+
 def _quiet(_event: str, _facts: Mapping[str, object]) -> None:
     """For runs that nobody watches."""
 
@@ -140,7 +144,7 @@ class Runner:
         return run_script(
             taken,
             home=parts.home,
-            cwd=self._workdir(taken),
+            cwd=self._make_workdir(taken),
             env=self._env(taken.job),
             cancel=cancel,
             run_command=parts.run_command,
@@ -222,6 +226,8 @@ class Runner:
             redact=parts.redact,
         )
         chosen = select(parts.registry(), job, context)
+        if any(tool.toolset not in _WITHOUT_FOLDER for tool in chosen.tools.values()):
+            self._make_workdir(taken)
         return ToolBox(chosen.tools, context), chosen.left_out
 
     def _model(self, chosen: Route, emit: Emit) -> Model:
@@ -231,12 +237,13 @@ class Runner:
         return {**self._parts.base_env, **job.env}
 
     def _workdir(self, taken: TakenRun) -> Path:
-        """The job's folder, else a scratch folder of the run."""
-        if taken.job.workdir is not None:
-            return Path(taken.job.workdir)
-        scratch = self._parts.home.work / taken.id
-        files.make_folder(scratch)
-        return scratch
+        """The job's folder, else a scratch folder of the run, made when something needs it."""
+        return self._parts.home.work / taken.id if taken.job.workdir is None else Path(taken.job.workdir)
+
+    def _make_workdir(self, taken: TakenRun) -> Path:
+        if taken.job.workdir is None:
+            files.make_folder(self._parts.home.work / taken.id)
+        return self._workdir(taken)
 
     def _monotonic_deadline(self, taken: TakenRun) -> float:
         left = (taken.deadline_at - self._parts.clock.now()).total_seconds()
