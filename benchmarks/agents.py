@@ -49,12 +49,12 @@ def stub() -> Iterator[str]:
                 process.terminate()
 
 
-def bodies() -> list[bytes]:
-    """The three requests of a conversation, as a client would send them."""
+def bodies() -> list[dict[str, object]]:
+    """The three requests of a conversation."""
     messages: list[dict[str, object]] = [{"role": "system", "content": "s" * 1500}, {"role": "user", "content": "go"}]
     made = []
     for turn in range(3):
-        made.append(json.dumps({"model": "m", "max_tokens": 1000, "messages": messages}).encode())
+        made.append({"model": "m", "max_tokens": 1000, "messages": list(messages)})
         call = {"id": f"c{turn}", "type": "function", "function": {"name": "now", "arguments": "{}"}}
         messages = [
             *messages,
@@ -65,7 +65,7 @@ def bodies() -> list[bytes]:
 
 
 def bare(base_url: str) -> float:
-    """Seconds for the same calls over plain HTTP, as many at once."""
+    """Seconds for the same calls over plain HTTP, as many at once: written as JSON, sent, read, nothing kept."""
     wanted = bodies()
     local = threading.local()
 
@@ -74,9 +74,9 @@ def bare(base_url: str) -> float:
         if client is None:
             client = local.client = httpx2.Client(trust_env=False)
         for body in wanted:
-            client.post(
-                f"{base_url}/chat/completions", content=body, headers={"Content-Type": "application/json"}
-            ).raise_for_status()
+            answer = client.post(f"{base_url}/chat/completions", json=body)
+            answer.raise_for_status()
+            answer.json()["choices"][0]["message"]
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(conversation, range(AT_ONCE)))  # connections and threads made
