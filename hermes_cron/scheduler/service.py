@@ -110,6 +110,7 @@ class Service:
         self._claims = True
         self._crowded = False  # the last look filled every slot, so more may wait
         self._signature: int | None = None
+        self._looked = False  # at the files, once
         self._looks_to_skip = 0
         self._failed = 0
         self._stops = 0
@@ -333,9 +334,11 @@ class Service:
                 gone_before=self._vanished if confirm_gone else None,
                 window=self._plan.window,
                 between=self._between,
+                meanwhile=self._meanwhile,
             )
         except _ToldToStopError:
             return  # what is left of the files is for the next service
+        self._looked = True
         self._signature = seen  # of before the look: what changed during it is looked at again
         if synced.vanished - self._vanished:
             self._look_again()
@@ -354,6 +357,11 @@ class Service:
         if self._stops:
             raise _ToldToStopError
         self._dispatch()
+
+    def _meanwhile(self) -> None:
+        """The same before it is known what changed. Of a service that begins, the files come before what is due."""
+        if self._looked:
+            self._between()
 
     def _look_again(self) -> None:
         """A file that is gone may be an editor in the middle of saving: believed at the second look."""

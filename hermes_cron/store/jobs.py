@@ -139,6 +139,10 @@ class _Done:
     broken: list[tuple[str, str]] = field(default_factory=list)
 
 
+def _go_on() -> None:
+    """Nothing else waits."""
+
+
 def sync(  # noqa: PLR0913  # what is looked at, when, by whom, and two habits of a service
     store: Store,
     source: Source,
@@ -147,30 +151,33 @@ def sync(  # noqa: PLR0913  # what is looked at, when, by whom, and two habits o
     actor: str,
     gone_before: Collection[str] | None = None,
     window: timedelta = WINDOW,
-    between: Callable[[], None] | None = None,
+    between: Callable[[], None] = _go_on,
+    meanwhile: Callable[[], None] = _go_on,
     only: Collection[str] | None = None,
 ) -> Synced:
     """Bring the rows up to the files: a transaction for each ``BATCH`` of changes, none when nothing changed.
 
     ``gone_before``: a watcher passes the files an earlier look found gone; only what is gone twice is removed, since
     editors take a file away for a moment while they save. None: gone is gone. A missing folder removes nothing.
-    ``between`` is called between batches, so that a thousand new files delay nothing else. ``only`` these file names
-    are compared: what a command has just written costs the same beside ten thousand others.
+    ``between`` is called between batches, so that a thousand new files delay nothing else, and ``meanwhile`` between
+    the steps before, when nothing is known yet of what changed. ``only`` these file names are compared: what a command
+    has just written costs the same beside ten thousand others.
     """
     if not source.folder.folder.is_dir():
         return Synced()
     query = _SEEN if only is None else _SEEN.where(_jobs.c.file_name.in_(only))
     with store.read() as conn:
         seen = [_Seen(**row) for row in conn.execute(query).mappings()]
+    meanwhile()
     done = _Done()
     files = _nameable(source.folder.scan() if only is None else source.folder.look(only), done)
+    meanwhile()
     changes, vanished = _compare(source.folder, files, seen, gone_before)
     stamp = _Stamp(now=now, actor=actor, window=window, settled=_settled_before(store, changes, now))
     for at in range(0, len(changes), BATCH):
         batch = _understand(store, changes[at : at + BATCH], source.parse, now)
         store.write(partial(_apply, stamp, done, batch))
-        if between is not None:
-            between()
+        between()
     return Synced(
         added=tuple(done.added),
         changed=tuple(done.changed),

@@ -9,10 +9,13 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from hermes_cron.domain.event import Level, PassFailed, RunLost, ServeStopping
 from hermes_cron.domain.job import Job, Keep
 from hermes_cron.domain.run import Outcome, RunState
 from hermes_cron.home import Home
+from hermes_cron.jobs.files import JobFile, JobFiles
 from hermes_cron.scheduler import executor as executor_module
 from hermes_cron.scheduler.housekeeping import housekeep
 from hermes_cron.scheduler.timers import JumpDetector, Timers, Wake, Wakes
@@ -232,3 +235,27 @@ def test_a_service_whose_store_was_deleted_ends_and_says_why(home: Home) -> None
         (stopping,) = [event for event in rig.events if isinstance(event, ServeStopping)]
         assert "state.db was deleted" in stopping.why
         assert stopping.level is Level.ERROR
+
+
+def test_a_look_at_many_files_holds_up_no_due_run(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Rig(home) as rig:
+        rig.write("a", "*/5 * * * *")
+        rig.rescan()
+        rig.write("b", "0 9 * * *")
+        folder = JobFiles(home)
+        started: list[str] = []
+
+        def scan() -> list[JobFile]:
+            rig.clock.set(NOON + timedelta(minutes=5))  # due while the folder is listed
+            return folder.scan()
+
+        def read(file_name: str) -> tuple[bytes, str] | None:
+            until(lambda: rig.work.started, "a started before the changed file was read")
+            started.extend(rig.work.starts("a"))
+            return folder.read_file(file_name)
+
+        monkeypatch.setattr(rig.source.folder, "scan", scan)
+        monkeypatch.setattr(rig.source.folder, "read_file", read)
+        rig.rescan()
+        assert started == ["12:05"]
+        assert rig.names() == ["a", "b"]
