@@ -236,7 +236,9 @@ def test_a_long_backlog_of_one_job_hides_no_other(world: Any) -> None:
     world.at("12:31").claim()
     with world.store.read() as conn:
         assert conn.exec_driver_sql("SELECT count(*) FROM runs WHERE state = 'queued'").scalar() == 30
-    world.store.write(lambda conn: conn.exec_driver_sql("UPDATE runs SET slot = NULL, state = 'ok' WHERE slot NOT NULL"))
+    world.store.write(
+        lambda conn: conn.exec_driver_sql("UPDATE runs SET slot = NULL, state = 'ok' WHERE slot NOT NULL")
+    )
     assert sorted(run.job.name for run in world.take(2)) == ["a", "b"]
     assert first.job.name == "a"
 
