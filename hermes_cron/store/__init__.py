@@ -1,1 +1,1 @@
-"""The store: SQLModel tables on SQLite (WAL), one writer thread, one journal."""
+"""The store: SQLModel tables on SQLite (WAL), one writing connection, one journal."""
