@@ -179,7 +179,8 @@ class Runner:
         parts, job = self._parts, taken.job
         engines = {name: parts.databases.engine(name) for name in job.databases}
         chosen_route = route(job, library=parts.library(), engines=engines, model=parts.default_model)
-        last = parts.last_run(taken)
+        looks_back = chosen_route.playbook is not None or "last" in (job.prompt or "")
+        last = parts.last_run(taken) if looks_back else LastRun()
         program = None
         if chosen_route.playbook is not None:
             program = parts.playbooks.program(chosen_route, job, now=taken.started_at, last=last)
