@@ -35,7 +35,15 @@ from hermes_cron.domain.run import Cause, OccurrenceState, RunState, new_run_id
 from hermes_cron.errors import HermesCronError
 from hermes_cron.store import counters
 from hermes_cron.store.prepared import Prepared, instant
-from hermes_cron.store.tables import JobRevisionRow, JobRow, OccurrenceRow, OccurrenceSpanRow, RunRow
+from hermes_cron.store.tables import (
+    IS_ACTIVE,
+    IS_WAITING,
+    JobRevisionRow,
+    JobRow,
+    OccurrenceRow,
+    OccurrenceSpanRow,
+    RunRow,
+)
 from hermes_cron.store.takes import states, take, take_run
 
 Row = RowMapping | Mapping[str, Any]
@@ -76,7 +84,7 @@ _GROW = (
 _NEXT_DUE = Prepared(select(func.min(_jobs.c.next_due)).where(_jobs.c.next_due.is_not(None)))
 _NEXT_START = Prepared(
     select(func.min(_runs.c.start_after)).where(
-        _runs.c.state == RunState.QUEUED.value, _runs.c.start_after > bindparam("now")
+        IS_ACTIVE, _runs.c.state == RunState.QUEUED.value, _runs.c.start_after > bindparam("now")
     )
 )
 
@@ -331,11 +339,7 @@ _NEW_RUN = Prepared(
     ),
 )  # fmt: skip
 _HOLDER = Prepared(select(_runs.c.id).where(_runs.c.slot == bindparam("uid")))
-_WAITERS = Prepared(
-    select(_runs.c.id).where(
-        _runs.c.state == RunState.QUEUED.value, _runs.c.slot.is_(None), _runs.c.job_uid == bindparam("uid")
-    )
-)
+_WAITERS = Prepared(select(_runs.c.id).where(IS_WAITING, _runs.c.job_uid == bindparam("uid")))
 
 
 def _occupied(conn: Connection, uids: Sequence[str]) -> dict[str, _Occupied]:
@@ -428,7 +432,10 @@ def drop_queued(
 def stale(conn: Connection, now: datetime, *, window: timedelta = WINDOW) -> list[str]:
     """Runs queued by the schedule for an instant before the catch-up window, and never started."""
     query = select(_runs.c.id).where(
-        _runs.c.state == RunState.QUEUED, _runs.c.cause == Cause.SCHEDULE, _runs.c.scheduled_at < now - window
+        IS_ACTIVE,
+        _runs.c.state == RunState.QUEUED,
+        _runs.c.cause == Cause.SCHEDULE,
+        _runs.c.scheduled_at < now - window,
     )
     return list(conn.execute(query).scalars())
 

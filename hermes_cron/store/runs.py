@@ -22,7 +22,7 @@ from hermes_cron.ports import Fenced
 from hermes_cron.store import counters
 from hermes_cron.store.claims import RUN_DEFAULTS, drop_queued
 from hermes_cron.store.prepared import Prepared, instant
-from hermes_cron.store.tables import AttemptRow, EffectRow, OccurrenceRow, RunRow, UsageRow
+from hermes_cron.store.tables import IS_ACTIVE, AttemptRow, EffectRow, OccurrenceRow, RunRow, UsageRow
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
@@ -225,7 +225,7 @@ def cancel(conn: Connection, run_id: str, *, by: str, now: datetime) -> RunState
 def cancels_of(conn: Connection, owner: str) -> list[str]:
     """Running runs of ``owner`` that somebody asked to stop."""
     asked = select(_runs.c.id).where(
-        _runs.c.owner == owner, _runs.c.state == RunState.RUNNING, _runs.c.cancel_requested_at.is_not(None)
+        IS_ACTIVE, _runs.c.owner == owner, _runs.c.state == RunState.RUNNING, _runs.c.cancel_requested_at.is_not(None)
     )
     return list(conn.execute(asked).scalars())
 
@@ -243,7 +243,9 @@ class LostRun:
 
 def owned(conn: Connection, owners: Collection[str] | None = None, *, but: str | None = None) -> list[LostRun]:
     """Running runs of these owners (None: of every owner), without those of ``but``."""
-    query = select(_runs.c.id, _runs.c.job_name, _runs.c.owner, _runs.c.fence).where(_runs.c.state == RunState.RUNNING)
+    query = select(_runs.c.id, _runs.c.job_name, _runs.c.owner, _runs.c.fence).where(
+        IS_ACTIVE, _runs.c.state == RunState.RUNNING
+    )
     if owners is not None:
         query = query.where(_runs.c.owner.in_(owners))
     if but is not None:

@@ -119,6 +119,7 @@ class RunRow(SQLModel, table=True):
         # (``overlap: allow``, no job), null while it waits for its job and after its end.
         Index("runs_slot", "slot", unique=True, sqlite_where=text("slot IS NOT NULL")),
         Index("runs_active", "state", "queued_at", sqlite_where=text(f"state IN ({_ACTIVE})")),
+        Index("runs_waiting", "job_uid", sqlite_where=text("state = 'queued' AND slot IS NULL")),
         Index("runs_job", "job_uid", "queued_at"),
         Index("runs_ended_at", "ended_at"),
     )
@@ -271,3 +272,9 @@ class MetaRow(SQLModel, table=True):
 
     key: str = Field(primary_key=True)
     value: str = Field(sa_type=Text)
+
+
+IS_ACTIVE = text(f"runs.state IN ({_ACTIVE})")
+IS_WAITING = text(f"runs.state = '{RunState.QUEUED}' AND runs.slot IS NULL")
+"""In a query for runs that did not end, word for word the conditions of ``runs_active`` and ``runs_waiting``: SQLite
+uses those indexes for nothing less, and the ended runs, which are almost all, are then never looked at."""

@@ -18,7 +18,7 @@ from hermes_cron.domain.job import Work, load_job
 from hermes_cron.domain.run import Cause, RunState, TakenRun
 from hermes_cron.store import counters
 from hermes_cron.store.prepared import Prepared, instant
-from hermes_cron.store.tables import AttemptRow, RunRow
+from hermes_cron.store.tables import IS_ACTIVE, AttemptRow, RunRow
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
@@ -28,7 +28,7 @@ _COLUMNS = (
     _runs.c.arguments, _runs.c.late, _runs.c.priority, _runs.c.queued_at, _runs.c.scheduled_at, _runs.c.start_after,
 )  # fmt: skip
 _QUEUED = _runs.c.state == RunState.QUEUED.value
-_READY = and_(_QUEUED, or_(_runs.c.start_after.is_(None), _runs.c.start_after <= bindparam("now")))
+_READY = and_(IS_ACTIVE, _QUEUED, or_(_runs.c.start_after.is_(None), _runs.c.start_after <= bindparam("now")))
 _ORDER = (_runs.c.priority.desc(), _runs.c.queued_at, _runs.c.scheduled_at, _runs.c.id)
 _holder = _runs.alias("holder")
 _FREE = ~select(_holder.c.id).where(_holder.c.slot == _runs.c.job_uid).exists()

@@ -145,6 +145,8 @@ CREATE TABLE runs (
 
 CREATE INDEX ix_runs_owner ON runs (owner);
 
+CREATE INDEX runs_waiting ON runs (job_uid) WHERE state = 'queued' AND slot IS NULL;
+
 CREATE INDEX runs_active ON runs (state, queued_at) WHERE state IN ('queued', 'running', 'waiting_approval', 'waiting_retry');
 
 CREATE INDEX runs_ended_at ON runs (ended_at);
