@@ -116,7 +116,7 @@ def show(state: Cli, job: Job, *, missing: tuple[str, ...], dry_run: bool, phras
     else:
         state.out(texts["not_serving"])
         hints = ((texts["try"], f"hermes-cron run {job.name}"), (texts["for_good"], "hermes-cron serve"))
-        state.out(output.facts(hints))
+        state.out(output.facts(hints, gap=3))
 
 
 def upcoming(job: Job, now: datetime, count: int) -> list[datetime]:

@@ -89,7 +89,7 @@ def table(
     return "\n".join(shown)
 
 
-def facts(pairs: Iterable[tuple[str, str]], *, indent: int = 2) -> str:
+def facts(pairs: Iterable[tuple[str, str]], *, indent: int = 2, gap: int = 2) -> str:
     """``label  value`` lines, values aligned; further lines of a value stand under its first."""
     known = list(pairs)
     columns = max((width(label) for label, _ in known), default=0)
@@ -97,8 +97,8 @@ def facts(pairs: Iterable[tuple[str, str]], *, indent: int = 2) -> str:
     lines = []
     for label, value in known:
         first, *rest = plain(value).split("\n")
-        lines.append(f"{lead}{pad(label, columns)}  {first}".rstrip())
-        lines.extend(f"{lead}{' ' * columns}  {line}".rstrip() for line in rest)
+        lines.append(f"{lead}{pad(label, columns + gap)}{first}".rstrip())
+        lines.extend(f"{lead}{' ' * (columns + gap)}{line}".rstrip() for line in rest)
     return "\n".join(lines)
 
 

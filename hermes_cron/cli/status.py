@@ -137,7 +137,7 @@ def _show(
         (texts["learned"], "-"),
         (texts["next"], ", ".join(soon) or "-"),
     ]
-    state.out(output.facts(facts, indent=0))
+    state.out(output.facts(facts, indent=0, gap=3))
     state.out()
     if not needs:
         state.out(texts["well"])

@@ -29,8 +29,8 @@ Added inspect-prod-db
   file      ~/home/jobs/inspect-prod-db.md
 
 No scheduler is running: nothing starts by itself yet.
-  try it now  hermes-cron run inspect-prod-db
-  for good    hermes-cron serve
+  try it now   hermes-cron run inspect-prod-db
+  for good     hermes-cron serve
 """
 
 CHINESE = f"""\
@@ -44,8 +44,8 @@ CHINESE = f"""\
   文件    ~/home/jobs/巡检-prod-数据库.md
 
 调度器没有运行：任务还不会自己启动。
-  现在试一次  hermes-cron run 巡检-prod-数据库
-  长期运行    hermes-cron serve
+  现在试一次   hermes-cron run 巡检-prod-数据库
+  长期运行     hermes-cron serve
 """
 
 
