@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from hermes_cron.domain.job import Keep, Limits
@@ -45,6 +46,9 @@ Action = Callable[["TakenRun", object], "Outcome"]
 _PRODUCTS = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
 
 
+_SKILLS_S = 1.0  # well below the two seconds in which an edit is promised to be seen
+
+
 class App:
     """One home's parts. Thread-safe once a part was made; ``close`` ends what was opened.
 
@@ -66,6 +70,7 @@ class App:
         self.clock = clock
         self.language = settings.language or language
         self.actions = actions or {}
+        self._skills_read: tuple[float, SkillLibrary | None] = (0.0, None)
 
     # --- files -----------------------------------------------------------------------------------------------------
 
@@ -93,10 +98,15 @@ class App:
         return self.read_skills()
 
     def read_skills(self) -> SkillLibrary:
-        """The same as they are now: a service sees what changed since its last run, and parses only that."""
+        """The same as they are now, or were within the last second: many runs that start together look once."""
         from hermes_cron.experience.skills import SkillLibrary
 
-        return SkillLibrary(self._skill_roots, self._skill_readings)
+        read, library = self._skills_read
+        now = monotonic()
+        if library is None or now - read > _SKILLS_S:
+            library = SkillLibrary(self._skill_roots, self._skill_readings)
+            self._skills_read = now, library
+        return library
 
     @cached_property
     def _skill_roots(self) -> tuple[Root, ...]:

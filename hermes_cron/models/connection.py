@@ -6,12 +6,14 @@ The SDK and its HTTP library are imported here, at the first call: they cost 450
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.models.endpoint import Endpoint
 
 if TYPE_CHECKING:
+    import httpx2
     import openai
 
 CONNECT_TIMEOUT_S = 15.0
@@ -26,6 +28,16 @@ class Deadline(threading.local):
     at: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """The SDK's client for one endpoint, and what each call needs of it, worked out once."""
+
+    client: openai.OpenAI
+    http: httpx2.Client
+    headers: Mapping[str, str] = field(repr=False)  # the key is among them
+    chat_url: str
+
+
 class Clients:
     """One SDK client for each server and key, made when first asked for (24 ms) and shared by all threads."""
 
@@ -33,25 +45,29 @@ class Clients:
         self.deadline = Deadline()
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._clients: dict[tuple[object, ...], openai.OpenAI] = {}
+        self._made: dict[tuple[object, ...], Connection] = {}
 
     def get(self, endpoint: Endpoint) -> openai.OpenAI:
         """Never retries by itself and follows no redirect: a key must not travel to another host."""
+        return self.connection(endpoint).client
+
+    def connection(self, endpoint: Endpoint) -> Connection:
+        """As ``get``, with what a call needs."""
         key = (endpoint.base_url, endpoint.key, endpoint.headers)
         with self._lock:
-            client = self._clients.get(key)
-            if client is None:
-                client = self._clients[key] = self._make(endpoint)
-            return client
+            found = self._made.get(key)
+            if found is None:
+                found = self._made[key] = self._make(endpoint)
+            return found
 
     def close(self) -> None:
         """Ends idle connections."""
         with self._lock:
-            for client in self._clients.values():
-                client.close()
-            self._clients.clear()
+            for connection in self._made.values():
+                connection.client.close()
+            self._made.clear()
 
-    def _make(self, endpoint: Endpoint) -> openai.OpenAI:
+    def _make(self, endpoint: Endpoint) -> Connection:
         import httpx2
         import openai
 
@@ -62,7 +78,7 @@ class Clients:
         _bound_reads(transport, self.deadline, self._monotonic)
         # A proxy of the environment gets its own transport, where each read is bounded but not their sum.
         http = httpx2.Client(transport=transport, trust_env=not endpoint.is_local)
-        return openai.OpenAI(
+        client = openai.OpenAI(
             api_key=endpoint.key or "none",  # the SDK insists on one; servers without keys ignore it
             base_url=endpoint.base_url,
             max_retries=0,
@@ -71,6 +87,11 @@ class Clients:
             organization=None,
             project=None,
         )
+        named = {**client.auth_headers, **client.default_headers}  # the SDK marks a header to leave out by no text
+        headers = {name: value for name, value in named.items() if isinstance(value, str)}
+        url = httpx2.URL(str(client.base_url))
+        path = url.path.rstrip("/") + "/chat/completions"
+        return Connection(client=client, http=http, headers=headers, chat_url=str(url.copy_with(path=path)))
 
 
 def _bound_reads(transport: Any, deadline: Deadline, monotonic: Callable[[], float]) -> None:

@@ -85,6 +85,15 @@ class Store:
         except DatabaseError as error:
             raise readable(error) from error
 
+    @contextmanager
+    def look(self) -> Iterator[Connection]:
+        """For one statement of ``Prepared``: a transaction around it would cost twice what it costs itself."""
+        try:
+            with self._readers.connect() as conn:
+                yield conn
+        except DatabaseError as error:
+            raise readable(error) from error
+
     def write(self, work: Callable[[Connection], T]) -> T:
         """``work(conn)`` in one durable transaction; see ``writer``. Keep it short and free of I/O."""
         return self._writer.submit(work)

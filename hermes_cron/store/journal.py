@@ -58,6 +58,7 @@ _RECEIPT = Prepared(
     .values(receipt_at=bindparam("new_at"), verdict=bindparam("new_verdict"))
 )
 _CANCEL = Prepared(select(_runs.c.cancel_requested_at).where(_runs.c.id == bindparam("run")))
+_BEGIN = Prepared(insert(_sessions), ("id", "run_id", "kind", "started_at"))
 _SAID = Prepared(insert(_messages), ("session_id", "seq", "role", "body", "elapsed_ms", "at"))
 _RESERVE = Prepared(insert(_messages), ("session_id", "seq", "role", "call_id", "tool", "arguments_hash"))
 _INTEND = Prepared(
@@ -119,7 +120,7 @@ class SqlJournal:
 
         def work(conn: Connection) -> None:
             require_owned(conn, run_id, fence)
-            conn.execute(insert(_sessions), {"id": session_id, "run_id": run_id, "kind": kind, "started_at": now})
+            _BEGIN.run(conn, {"id": session_id, "run_id": run_id, "kind": kind, "started_at": now})
             _SAID.run_all(conn, values)
 
         store.write(work)
@@ -274,6 +275,6 @@ class SqlJournal:
 
     def cancel_requested(self) -> bool:
         """Whether someone asked this run to stop."""
-        with self._store.read() as conn:
+        with self._store.look() as conn:
             row = _CANCEL.first(conn, {"run": self._run_id})
             return row is not None and row[0] is not None
