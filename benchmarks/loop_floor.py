@@ -1,8 +1,9 @@
 """What does a step of a conversation cost, durably kept, beside a bare ``chat.completions.create`` loop?
 
-Both loops talk to a stub server in a process of its own on loopback and send the same tools and messages. Ours commits
-every step (the reply and its result) to a SQLite file with ``synchronous=FULL``; the bare one, which is what a reader
-of the openai package's README would write, keeps nothing. They take turns, so that a slow moment meets both.
+Both loops talk to a stub server in a process of its own on loopback and send the same tools and messages. Ours is the
+real one, a no-op read tool in its box: every reply and every result is committed to the store, ``synchronous=FULL``.
+The bare one, which is what a reader of the openai package's README would write, keeps nothing. They take turns, so
+that a slow moment meets both.
 """
 
 from __future__ import annotations
@@ -13,19 +14,37 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection
 
 from benchmarks.figures import Figure, show, spread
+from hermes_cron.agent.loop import AgentRun, run_agent
 from hermes_cron.clock import SystemClock
-from hermes_cron.domain.transcript import Header, ModelRequest
+from hermes_cron.domain.budget import Budget
+from hermes_cron.domain.job import Job
+from hermes_cron.domain.run import TakenRun
+from hermes_cron.domain.transcript import Header
+from hermes_cron.environments.local import run as run_command
+from hermes_cron.home import Home
 from hermes_cron.models.endpoint import Endpoint
 from hermes_cron.models.openai_compatible import OpenAICompatible
+from hermes_cron.store.engine import Store
+from hermes_cron.store.journal import SqlJournal
+from hermes_cron.store.runs import Start, enqueue
+from hermes_cron.store.takes import take_run
+from hermes_cron.tools.box import ToolBox
+from hermes_cron.tools.connections import Connections
+from hermes_cron.tools.context import ToolContext
+from hermes_cron.tools.declaration import Arguments, Tool
 
-SCRIPT = {"replies": [{"repeat": True, "tool_calls": [{"name": "shell", "arguments": {"command": "echo {{n}}"}}]}]}
+SCRIPT = {"replies": [{"repeat": True, "tool_calls": [{"name": "noop", "arguments": {"note": "echo {{n}}"}}]}]}
 TOOLS: list[dict[str, Any]] = [
     {
         "type": "function",
@@ -76,22 +95,65 @@ def bare_loop(client: Any, calls: int) -> float:
     return time.perf_counter() - started
 
 
+class Noop(Arguments):
+    note: str
+
+
+NOOP = Tool(name="noop", toolset="clock", description="Does nothing.", arguments=Noop, handler=lambda *_: RESULT)
+
+
 def our_loop(model: OpenAICompatible, calls: int) -> float:
-    """Seconds, with a commit a step."""
+    """Seconds of the real loop: agent, tool box, journal and store, until its budget of ``calls`` is used up."""
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "state.db") as store:
+        journal = _journal(store)
+        box = ToolBox({"noop": NOOP}, _context(Path(folder)))
+        run = AgentRun(
+            model=model,
+            toolbox=box,
+            journal=journal,
+            budget=Budget(calls),
+            deadline=time.monotonic() + 600,
+            cancel=threading.Event(),
+            emit=lambda _event, _facts: None,
+        )
+        started = time.perf_counter()
+        ended = run_agent(run)
+        took = time.perf_counter() - started
+        if (ended.iterations, ended.tool_calls, ended.tool_errors) != (calls, calls, 0):
+            raise RuntimeError(f"not the loop that was meant: {ended}")
+        return took
+
+
+def _journal(store: Store) -> SqlJournal:
+    """Of a run that this process owns."""
+    job = Job(name="bench", prompt="inspect prod db")
+    start = Start(job=job, job_uid=None, actor="bench")
+    now = SystemClock().now()
+
+    def taken(conn: Connection) -> TakenRun | None:
+        return take_run(conn, enqueue(conn, start, now), "bench", now)
+
+    run = store.write(taken)
+    assert run is not None
     header = Header(system=SYSTEM, tools=tuple(TOOLS), parameters={"max_tokens": 1000})
-    messages = first_messages()
-    with tempfile.TemporaryDirectory() as folder:
-        steps = Steps(Path(folder) / "steps.db")
-        try:
-            started = time.perf_counter()
-            for _ in range(calls):
-                reply = model.complete(ModelRequest(header=header, messages=messages, timeout_s=30))
-                result = {"role": "tool", "tool_call_id": reply.tool_calls[0].id, "content": RESULT}
-                steps.add(reply.message, result)
-                messages += [reply.message, result]
-            return time.perf_counter() - started
-        finally:
-            steps.close()
+    first = [{"role": "user", "content": "inspect prod db"}]
+    return SqlJournal.begin(store, SystemClock(), run_id=run.id, fence=run.fence, header=header, messages=first)
+
+
+def _context(folder: Path) -> ToolContext:
+    return ToolContext(
+        run_id="bench",
+        job_name="bench",
+        workdir=folder,
+        home=Home(folder),
+        clock=SystemClock(),
+        zone=ZoneInfo("UTC"),
+        deadline=time.monotonic() + 600,
+        cancel=threading.Event(),
+        env={},
+        run_command=run_command,
+        connections=Connections(),
+    )
 
 
 def commit_ms() -> float:
@@ -141,7 +203,7 @@ def run() -> list[Figure]:
             ratio = statistics.median(ours) / statistics.median(bare)
             note = f"ms a step, min/median/max: ours {spread(ours)}, bare {spread(bare)}, a commit {spread(commits)}"
             figures.append(
-                Figure(name=f"client loop, {calls} calls", value=ratio, unit="x bare", limit=limit, note=note)
+                Figure(name=f"agent loop, {calls} calls", value=ratio, unit="x bare", limit=limit, note=note)
             )
         model.close()
     return figures
