@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hermes_cron.domain.run import Outcome, RunState, TakenRun
+from hermes_cron.domain.run import Outcome, TakenRun
 from hermes_cron.errors import Conflict
 from hermes_cron.home import Home
 from hermes_cron.ports import Clock
+from hermes_cron.scheduler.executor import crashed
 from hermes_cron.scheduler.owners import Owner
 from hermes_cron.store import runs, takes
 from hermes_cron.store.engine import Store
@@ -65,11 +66,6 @@ def run_here(store: Store, start: runs.Start, clock: Clock, here: Here) -> str:
             raise
         _end(store, taken, outcome, clock)
         return taken.id
-
-
-def crashed(error: Exception) -> Outcome:
-    """A bug of ours: the row says so, the traceback goes on to whoever called."""
-    return Outcome(state=RunState.FAILED, reason="crashed", error=f"{type(error).__name__}: {error}"[:500])
 
 
 def _end(store: Store, taken: TakenRun, outcome: Outcome, clock: Clock) -> None:

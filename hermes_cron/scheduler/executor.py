@@ -28,6 +28,11 @@ Execute = Callable[[TakenRun, threading.Event], Outcome]
 """Does the work. Looks at the event between steps; a set one means: stop soon, and say ``cancelled``."""
 
 
+def crashed(error: Exception) -> Outcome:
+    """A bug of ours, as the run's row says it; its traceback is the caller's to log or to raise."""
+    return Outcome(state=RunState.FAILED, reason="crashed", error=f"{type(error).__name__}: {error}"[:500])
+
+
 class Ending(Protocol):
     """Writes the end of a run, and takes the next one when ``another``. Raises Fenced when the run is lost."""
 
@@ -173,7 +178,7 @@ class Executor:
             return Outcome(state=RunState.FAILED, reason="error", error=error.message)
         except Exception as error:  # noqa: BLE001  # a bug in one run is that run's outcome, not the service's end
             _LOG.exception("run %s crashed", run.id)
-            return Outcome(state=RunState.FAILED, reason="crashed", error=f"{type(error).__name__}: {error}"[:500])
+            return crashed(error)
 
     def _ended(self, cell: _Cell, outcome: Outcome) -> TakenRun | None:
         """The store may be full or busy for a while; what happened must not be forgotten meanwhile."""

@@ -54,11 +54,9 @@ def sessions(conn: Connection, run_id: str) -> list[Row]:
     return [dict(row) for row in conn.execute(query).mappings()]
 
 
-def rows(conn: Connection, session_id: str, *, after: int = -1) -> list[Row]:
-    """A session's rows from ``after`` on, in order; ``body`` decoded, None while a result is awaited."""
-    query = (
-        select(_messages).where(_messages.c.session_id == session_id, _messages.c.seq > after).order_by(_messages.c.seq)
-    )
+def rows(conn: Connection, session_id: str) -> list[Row]:
+    """A session's rows in order; ``body`` decoded, None while a result is awaited."""
+    query = select(_messages).where(_messages.c.session_id == session_id).order_by(_messages.c.seq)
     return [
         {**row, "body": None if row["body"] is None else json.loads(row["body"])}
         for row in conn.execute(query).mappings()
