@@ -49,9 +49,13 @@ def test_free_text_is_redacted_at_the_sink(home: Home) -> None:
     assert "ValueError: invalid literal" in str(record["message"])
 
 
-def test_two_writers_never_mix_lines_and_the_files_stay_bounded(home: Home) -> None:
+def written_by_two(home: Home, *, max_bytes: int) -> list[dict[str, object]]:
+    """1,000 lines of each of two writers that have the file open at the same time; what is still there."""
+    both_open = threading.Barrier(2)
+
     def write(name: str) -> None:
-        file = LogFile(home.logs, max_bytes=20_000, kept=3)
+        file = LogFile(home.logs, max_bytes=max_bytes, kept=3)
+        both_open.wait()
         for number in range(1000):
             file.write(json.dumps({"by": name, "n": number, "pad": "x" * 50}))
         file.close()
@@ -61,11 +65,22 @@ def test_two_writers_never_mix_lines_and_the_files_stay_bounded(home: Home) -> N
         thread.start()
     for thread in threads:
         thread.join()
-    found = lines(home)  # json.loads would refuse a line that two writers share
-    assert {line["by"] for line in found} == {"a", "b"}
+    return lines(home)  # json.loads would refuse a line that two writers share
+
+
+def test_two_writers_lose_no_line_while_the_file_is_turned_over(home: Home) -> None:
+    found = written_by_two(home, max_bytes=60_000)  # 2,000 lines of 80 bytes fit into the four files
+    assert len(list(home.logs.glob("serve.log*"))) >= 3
+    assert sorted((str(line["by"]), int(str(line["n"]))) for line in found) == [
+        (name, number) for name in "ab" for number in range(1000)
+    ]
+
+
+def test_two_writers_keep_the_newest_lines_and_the_files_bounded(home: Home) -> None:
+    found = written_by_two(home, max_bytes=20_000)
     assert max(int(str(line["n"])) for line in found) == 999
     sizes = [path.stat().st_size for path in home.logs.glob("serve.log*")]
-    assert len(sizes) <= 4
+    assert len(sizes) == 4
     assert max(sizes) < 25_000
 
 
