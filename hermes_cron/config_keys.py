@@ -98,6 +98,11 @@ def is_secret_reference(value: str) -> str | None:
     return None
 
 
+def is_http_url_or_reference(value: str) -> str | None:
+    """None for ``secret:NAME`` or an absolute http or https URL."""
+    return None if SECRET_REFERENCE.fullmatch(value) else is_http_url(value)
+
+
 def _without_userinfo(value: str) -> str:
     return re.sub(r"//[^/@]*@", "//...@", value)
 
@@ -127,6 +132,22 @@ SETTINGS: tuple[Setting, ...] = (
             says="Minutes of wall time a run may use where its job says nothing."),
     Setting(name="limits.iterations", type=int, default=90, low=1, high=10_000,
             says="Model calls a run may use where its job says nothing."),
+    Setting(name="limits.tokens", type=int, default=None, low=1,
+            says="Tokens a run may use where its job says nothing. Not set: no cap."),
+    Setting(name="limits.cost_usd", type=float, default=None, low=0,
+            says="USD a run may cost where its job says nothing. Not set: no cap."),
+    Setting(name="limits.cost_usd_per_day", type=float, default=None, low=0,
+            says="USD the runs of one job may cost on one day where the job says nothing. Not set: no cap."),
+    Setting(name="budget.tokens_per_day", type=int, default=None, low=1,
+            says="Tokens all runs of the home may use on one day of its zone. Not set: no cap."),
+    Setting(name="budget.tokens_per_month", type=int, default=None, low=1,
+            says="Tokens all runs of the home may use in one month of its zone. Not set: no cap."),
+    Setting(name="budget.cost_usd_per_day", type=float, default=None, low=0,
+            says="USD all runs of the home may cost on one day of its zone. Not set: no cap."),
+    Setting(name="budget.cost_usd_per_month", type=float, default=None, low=0,
+            says="USD all runs of the home may cost in one month of its zone. Not set: no cap."),
+    Setting(name="approval.timeout_hours", type=float, default=24, low=0.1, high=24 * 366,
+            says="Hours a person has to answer a question; no answer means no."),
     Setting(name="retention.runs", type=int, default=200, low=1, high=1_000_000,
             says="Newest runs of a job that are kept where the job says nothing."),
     Setting(name="retention.days", type=int, default=90, low=0, high=36_600,
@@ -145,6 +166,26 @@ SETTINGS: tuple[Setting, ...] = (
             says="Rows of one answer; the rest is cut and said to be."),
     Setting(name="databases.*.byte_cap", type=int, default=256_000, low=1000, high=100_000_000,
             says="Bytes of one answer; the rest is cut and said to be."),
+    Setting(name="targets.*.kind", type=str, default=None, choices=("file", "webhook", "email"),
+            says="How the target is reached."),
+    Setting(name="targets.*.path", type=str, default=None,
+            says="file: where reports are appended, absolute or relative to the home."),
+    Setting(name="targets.*.url", type=str, default=None, check=is_http_url_or_reference,
+            says="webhook: where messages are posted, or a reference such as secret:target-ops."),
+    Setting(name="targets.*.secret", type=str, default=None, check=is_secret_reference,
+            says="webhook: a reference to the key that messages are signed with."),
+    Setting(name="targets.*.to", type=str, default=None, says="email: addresses, separated by commas."),
+    Setting(name="targets.*.from", type=str, default=None, says="email: the sender's address."),
+    Setting(name="targets.*.host", type=str, default=None, says="email: the SMTP server."),
+    Setting(name="targets.*.port", type=int, default=None, low=1, high=65535,
+            says="email: its port. Not set: 587, 465 with tls, 25 with none."),
+    Setting(name="targets.*.user", type=str, default=None, says="email: the account. Not set: no login."),
+    Setting(name="targets.*.password", type=str, default=None, check=is_secret_reference,
+            says="email: a reference such as secret:mail; the password itself is refused here."),
+    Setting(name="targets.*.tls", type=str, default="starttls", choices=("starttls", "tls", "none"),
+            says="email: how the server is spoken to; none only for a server of this host."),
+    Setting(name="targets.*.timeout_s", type=float, default=15, low=0.5, high=120,
+            says="Seconds one try may take."),
     Setting(name="prices.*.input", type=float, default=None, low=0, says="USD for a million input tokens."),
     Setting(name="prices.*.output", type=float, default=None, low=0, says="USD for a million output tokens."),
     Setting(name="prices.*.cached", type=float, default=None, low=0,
@@ -208,6 +249,9 @@ def line_of(text: str, keys: Sequence[str]) -> int | None:
 _TYPE_WORDS: dict[type[Scalar], str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
+_VAULT_PREFIX = {"databases": "db", "targets": "target"}
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     path: Path
@@ -217,7 +261,7 @@ class _Place:
         raise ConfigError(f"{self._at(keys)}: {what}", hint=hint or _hint(self.path))
 
     def refuse(self, keys: Sequence[str], what: str) -> NoReturn:
-        name = "-".join(["db", keys[1]] if keys[0] == "databases" and len(keys) > 2 else [keys[-1]])
+        name = "-".join([_VAULT_PREFIX[keys[0]], keys[1]] if keys[0] in _VAULT_PREFIX and len(keys) > 2 else [keys[-1]])
         raise SecretInPlainSight(
             f"{self._at(keys)}: {dotted(keys)} is {what}",
             hint=f'hermes-cron secrets set {name}, then write "secret:{name}" as the password or key',

@@ -280,10 +280,15 @@ class DatabaseError(HermesCronError):
 
 
 class ModelError(HermesCronError):
-    """A model call that gave no usable reply. ``reason`` is the run's word for it."""
+    """A model call that gave no usable reply. ``reason`` is the run's word for it.
+
+    ``passing``: it may pass by itself, so the run waits and goes on. ``paid``: the call may have cost something.
+    """
 
     code = "ModelError"
     reason: ClassVar[str] = "model_error"
+    passing: ClassVar[bool] = False
+    paid: ClassVar[bool] = False
 
 
 class ModelRateLimited(ModelError):
@@ -291,10 +296,18 @@ class ModelRateLimited(ModelError):
 
     code = "ModelRateLimited"
     reason = "rate_limited"
+    passing = True
 
     def __init__(self, message: str, *, retry_after_s: float | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.retry_after_s = retry_after_s
+
+
+class ModelQuota(ModelError):
+    """HTTP 429 or 402 because the account's credit or quota is used up: waiting does not help."""
+
+    code = "ModelQuota"
+    reason = "quota_exhausted"
 
 
 class ModelOverloaded(ModelError):
@@ -302,6 +315,7 @@ class ModelOverloaded(ModelError):
 
     code = "ModelOverloaded"
     reason = "model_overloaded"
+    passing = True
 
 
 class ModelUnreachable(ModelError):
@@ -309,6 +323,7 @@ class ModelUnreachable(ModelError):
 
     code = "ModelUnreachable"
     reason = "model_unreachable"
+    passing = True
 
 
 class ModelTimeout(ModelError):
@@ -316,6 +331,8 @@ class ModelTimeout(ModelError):
 
     code = "ModelTimeout"
     reason = "model_timeout"
+    passing = True
+    paid = True
 
 
 class ModelAuth(ModelError):
@@ -351,6 +368,7 @@ class ModelGarbage(ModelError):
 
     code = "ModelGarbage"
     reason = "model_garbage"
+    paid = True
 
 
 class StreamTruncated(ModelError):
@@ -358,6 +376,8 @@ class StreamTruncated(ModelError):
 
     code = "StreamTruncated"
     reason = "stream_truncated"
+    passing = True
+    paid = True
 
 
 class StreamStalled(ModelError):
@@ -365,6 +385,8 @@ class StreamStalled(ModelError):
 
     code = "StreamStalled"
     reason = "stream_stalled"
+    passing = True
+    paid = True
 
 
 class EmptyReply(ModelError):
@@ -372,6 +394,14 @@ class EmptyReply(ModelError):
 
     code = "EmptyReply"
     reason = "empty_reply"
+    paid = True
+
+
+class BudgetExceeded(HermesCronError):
+    """A cap on tokens or dollars would be passed by the next model call; the message names the cap and its use."""
+
+    code = "BudgetExceeded"
+    exit_code = 4
 
 
 class ModelNotConfigured(ModelError):
@@ -401,6 +431,7 @@ class PlaybookDatabaseUnreachable(PlaybookFailed):
 
     code = "PlaybookDatabaseUnreachable"
     reason = "database_unreachable"
+    passing = True
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from hermes_cron.domain.database import QueryResult
     from hermes_cron.domain.transcript import (
+        Asked,
         Header,
         Message,
         ModelReply,
         ModelRequest,
+        PendingResult,
         PlannedResult,
         ToolResult,
         Usage,
@@ -59,8 +61,33 @@ class Journal(Protocol):
     def spawned(self, seq: int, *, pgid: int, started: str, boot_id: str) -> None:
         """The process group that works for an effect, so that a take-over can end it."""
 
-    def cancel_requested(self) -> bool:
-        """Whether someone asked this run to stop. Cheap enough for every step."""
+    def pending(self) -> list[PendingResult]:
+        """Calls of the last assistant message whose results never came, in call order; empty in a fresh session."""
+
+    def redo(self, seq: int) -> None:
+        """The effect at ``seq`` is begun once more (approved, or proven not to have happened): evidence starts anew."""
+
+    def spent(self, usage: Usage, *, model: str, cost_usd: float | None, phase: str = "main") -> None:
+        """Tokens of a model call that gave no usable reply: they were paid all the same."""
+
+    def asked(self) -> Asked:
+        """What people asked of this run since it was last looked at. Cheap enough for every step."""
+
+    def steered(self) -> list[Message]:
+        """Appends the waiting steer texts as user messages, in one transaction that also takes them; the messages."""
+
+
+class Purse(Protocol):
+    """What a run may still spend. Thread-safe across processes: the store decides, in one transaction for all caps."""
+
+    def reserve(self, *, model: str, tokens_input: int, tokens_output: int) -> str | None:
+        """Reserve a call's worst case; the reservation's id, None where no cap applies.
+
+        Raises ``BudgetExceeded`` and reserves nothing when any cap would be passed.
+        """
+
+    def settle(self, reservation: str | None, *, usage: Usage | None, cost_usd: float | None, model: str) -> None:
+        """What the call really used. ``usage`` None: nobody knows, so the worst case stays spent."""
 
 
 class Fenced(Exception):

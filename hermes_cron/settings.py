@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hermes_cron.domain.database import DatabaseConfig, Engine
+    from hermes_cron.domain.target import TargetConfig
     from hermes_cron.home import Home
 
 Language = Literal["en", "zh"]
@@ -101,6 +102,19 @@ class LimitSettings:
 
     minutes: float = 30
     iterations: int = 90
+    tokens: int | None = None
+    cost_usd: float | None = None
+    cost_usd_per_day: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetSettings:
+    """What all runs of the home may use together, by day and month of its zone. None: no cap."""
+
+    tokens_per_day: int | None = None
+    tokens_per_month: int | None = None
+    cost_usd_per_day: float | None = None
+    cost_usd_per_month: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +147,12 @@ class Settings:
     catch_up_hours: float = 24.0
     model: ModelSettings = field(default_factory=ModelSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
+    approval_timeout_hours: float = 24.0
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     databases: Mapping[str, DatabaseConfig] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
+    targets: Mapping[str, TargetConfig] = field(default_factory=dict)
 
     @classmethod
     def load(cls, home: Home, env: Environment | None = None) -> Settings:
@@ -166,11 +183,20 @@ class Settings:
             catch_up_hours=_get(tables, "catch_up_hours", float),
             model=_model(tables, env),
             limits=LimitSettings(minutes=_get(tables, "limits.minutes", float),
-                                 iterations=_get(tables, "limits.iterations", int)),
+                                 iterations=_get(tables, "limits.iterations", int),
+                                 tokens=_maybe(tables, "limits.tokens", int),
+                                 cost_usd=_maybe(tables, "limits.cost_usd", float),
+                                 cost_usd_per_day=_maybe(tables, "limits.cost_usd_per_day", float)),
+            budget=BudgetSettings(tokens_per_day=_maybe(tables, "budget.tokens_per_day", int),
+                                  tokens_per_month=_maybe(tables, "budget.tokens_per_month", int),
+                                  cost_usd_per_day=_maybe(tables, "budget.cost_usd_per_day", float),
+                                  cost_usd_per_month=_maybe(tables, "budget.cost_usd_per_month", float)),
+            approval_timeout_hours=_get(tables, "approval.timeout_hours", float),
             retention=RetentionSettings(runs=_get(tables, "retention.runs", int),
                                         days=_get(tables, "retention.days", int)),
             databases={name: _database(name, tables, path) for name in _table(tables, "databases")},
             prices={name: _price(name, tables, path) for name in _table(tables, "prices")},
+            targets={name: _target(name, tables, path) for name in _table(tables, "targets")},
         )  # fmt: skip
 
 
@@ -311,6 +337,38 @@ def _price(name: str, tables: Mapping[str, object], path: Path) -> Price:
     if into is None or out is None:
         _missing(path, f'the price of "{name}" needs input and output', "input = 0.25, output = 2.00")
     return Price(input=into, output=out, cached=figure("cached"))
+
+
+_NEEDS: Mapping[str, tuple[str, ...]] = {"file": ("path",), "webhook": ("url",), "email": ("to", "from", "host")}
+
+
+def _target(name: str, tables: Mapping[str, object], path: Path) -> TargetConfig:
+    from hermes_cron.domain.target import TargetConfig, TargetKind, Tls
+
+    def text(key: str) -> str | None:
+        return _maybe(tables, f"targets.*.{key}", str, star=name)
+
+    kind = text("kind")
+    if kind is None:
+        _missing(path, f'target "{name}" has no kind', 'kind = "webhook"')
+    for key in _NEEDS[kind]:
+        if not text(key):
+            _missing(path, f'target "{name}" of kind {kind} has no {key}', f'{key} = "..."')
+    return TargetConfig(
+        name=name,
+        kind=TargetKind(kind),
+        path=text("path"),
+        url=text("url"),
+        secret=text("secret"),
+        to=tuple(part.strip() for part in (text("to") or "").split(",") if part.strip()),
+        sender=text("from"),
+        host=text("host"),
+        port=_maybe(tables, "targets.*.port", int, star=name),
+        user=text("user"),
+        password=text("password"),
+        tls=Tls(text("tls") or "starttls"),
+        timeout_s=_get(tables, "targets.*.timeout_s", float, star=name),
+    )
 
 
 def _missing(path: Path, what: str, example: str) -> NoReturn:

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 
 from hermes_cron.domain.command import ProcessGroup
 from hermes_cron.domain.run import Effect
-from hermes_cron.domain.transcript import Header, Message, ModelReply, PlannedResult, ToolResult, Usage
+from hermes_cron.domain.transcript import (
+    Asked,
+    Header,
+    Message,
+    ModelReply,
+    PendingResult,
+    PlannedResult,
+    ToolResult,
+    Usage,
+)
 from hermes_cron.ports import Fenced
 
 
@@ -104,8 +113,20 @@ class MemoryJournal:
             self._owned()
             self.groups[seq] = ProcessGroup(pgid=pgid, started=started, boot_id=boot_id)
 
-    def cancel_requested(self) -> bool:
-        return self._cancel
+    def pending(self) -> list[PendingResult]:
+        return []
+
+    def redo(self, seq: int) -> None:
+        raise NotImplementedError
+
+    def spent(self, usage: Usage, *, model: str, cost_usd: float | None, phase: str = "main") -> None:
+        raise NotImplementedError
+
+    def asked(self) -> Asked:
+        return Asked(cancel=self._cancel)
+
+    def steered(self) -> list[Message]:
+        return []
 
     def _next(self) -> int:
         return max(self.rows, default=0) + 1

@@ -181,7 +181,7 @@ class _Loop:
         return None
 
     def _cancelled(self) -> bool:
-        return self._run.cancel.is_set() or self._run.journal.cancel_requested()
+        return self._run.cancel.is_set() or self._run.journal.asked().cancel
 
     def _end(
         self, stop: StopReason, *, text: str | None = None, reason: str | None = None, error: str | None = None

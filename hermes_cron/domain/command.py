@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,19 @@ class Flag(Protocol):
     """A ``threading.Event``, or anything that can be asked."""
 
     def is_set(self) -> bool: ...
+
+
+class Halt(threading.Event):
+    """Set: stop soon, between steps. ``releasing``: the process ends, the run does not: another goes on with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.releasing = False
+
+    def release(self) -> None:
+        """Stop so that the run can be gone on with."""
+        self.releasing = True
+        self.set()
 
 
 OnSpawn = Callable[[ProcessGroup], None]

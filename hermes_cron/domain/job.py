@@ -11,6 +11,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from hermes_cron.domain.check import Check, CheckKind
+
 if TYPE_CHECKING:
     from hermes_cron.domain.schedule.trigger import Trigger
 
@@ -57,12 +59,55 @@ class Work(StrEnum):
     ACTION = "action"
 
 
+class When(StrEnum):
+    """Which reports are sent. Failures and recoveries are always told."""
+
+    ALWAYS = "always"
+    CHANGE = "change"
+    FAILURE = "failure"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """``minutes`` of wall time and ``iterations`` (model calls) a run may use."""
+    """What a run may use: ``minutes`` of wall time, ``iterations`` (model calls), ``tokens`` and ``cost_usd``.
+
+    ``cost_usd_per_day`` bounds all runs of the job on one day of the home's zone. None: the home's caps alone hold.
+    """
 
     minutes: float = 30
     iterations: int = 90
+    tokens: int | None = None
+    cost_usd: float | None = None
+    cost_usd_per_day: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """After a failed attempt: ``attempts`` more, the first ``backoff`` later, each wait twice the one before.
+
+    ``on`` are reasons of failures (``exit_code``, ``interrupted``, ...); empty means those that pass by themselves.
+    """
+
+    attempts: int = 3
+    backoff: timedelta = timedelta(minutes=5)
+    on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnCheckFailure:
+    """``attempts`` more tries of the agent with the evidence; ``notify`` are targets that hear of a failed check."""
+
+    attempts: int = 0
+    notify: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deliver:
+    """``to`` names targets of config.toml. ``title`` may hold placeholders as the prompt does; None: the job's name."""
+
+    to: tuple[str, ...] = ()
+    when: When = When.ALWAYS
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +131,7 @@ class Job:
     """One job file, understood.
 
     ``schedule`` holds the phrases as written, ``trigger`` what they mean (None: nothing fires by itself).
+    ``pause_after`` failures in a row hold the job, 0 never. ``ping`` is a URL or ``secret:NAME``.
     ``timezone`` is an IANA name. ``grace`` None means half the period within 2 min .. 2 h. Exactly one of ``prompt``,
     ``script`` and ``action`` is not None.
     """
@@ -114,9 +160,16 @@ class Job:
     playbook: PlaybookUse = field(default_factory=PlaybookUse)
     databases: tuple[str, ...] = ()
     model: str | None = None
+    fallback_models: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
     limits: Limits = field(default_factory=Limits)
     timeout: timedelta = timedelta(seconds=60)
+    retries: Retries = field(default_factory=Retries)
+    pause_after: int = 5
+    checks: tuple[Check, ...] = ()
+    on_check_failure: OnCheckFailure = field(default_factory=OnCheckFailure)
+    deliver: Deliver = field(default_factory=Deliver)
+    ping: str | None = None
     keep: Keep = field(default_factory=Keep)
     template: Template = Template.PLAIN
 
@@ -154,7 +207,11 @@ def dump_job(job: Job) -> str:
         timeout=_micros(job.timeout),
         tools=None if job.tools is None else list(job.tools),
         playbook={"mode": job.playbook.mode, "params": dict(job.playbook.params)},
-        limits={"minutes": job.limits.minutes, "iterations": job.limits.iterations},
+        limits={name: getattr(job.limits, name) for name in _LIMITS},
+        retries={"attempts": job.retries.attempts, "backoff": _micros(job.retries.backoff), "on": list(job.retries.on)},
+        checks=[{"kind": check.kind, "params": dict(check.params)} for check in job.checks],
+        on_check_failure={"attempts": job.on_check_failure.attempts, "notify": list(job.on_check_failure.notify)},
+        deliver={"to": list(job.deliver.to), "when": job.deliver.when, "title": job.deliver.title},
         keep={"runs": job.keep.runs, "days": job.keep.days},
     )
     return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -176,9 +233,10 @@ def load_job(text: str) -> Job:
 
 _PLAIN = (
     "name", "description", "timezone", "max_runs", "paused", "prompt", "script", "action", "workdir", "model",
-    "catch_up", "overlap", "template",
+    "catch_up", "overlap", "template", "pause_after", "ping",
 )  # fmt: skip
-_LISTS = ("schedule", "tags", "skills", "databases")
+_LISTS = ("schedule", "tags", "skills", "databases", "fallback_models")
+_LIMITS = ("minutes", "iterations", "tokens", "cost_usd", "cost_usd_per_day")
 _MAPPINGS = ("vars", "env")
 
 
@@ -203,4 +261,8 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "playbook": lambda it: PlaybookUse(mode=PlaybookMode(it["mode"]), params=it["params"]),
     "limits": lambda it: Limits(**it),
     "keep": lambda it: Keep(**it),
+    "retries": lambda it: Retries(attempts=it["attempts"], backoff=_span(it["backoff"]), on=tuple(it["on"])),
+    "checks": lambda it: tuple(Check(kind=CheckKind(each["kind"]), params=each["params"]) for each in it),
+    "on_check_failure": lambda it: OnCheckFailure(attempts=it["attempts"], notify=tuple(it["notify"])),
+    "deliver": lambda it: Deliver(to=tuple(it["to"]), when=When(it["when"]), title=it["title"]),
 }

@@ -9,6 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from hermes_cron.domain.check import CheckResult, Verdict, verdict_of
+
 if TYPE_CHECKING:
     from hermes_cron.domain.job import Job, Scalar
 
@@ -56,14 +58,6 @@ class Cause(StrEnum):
     PROMPT = "prompt"
 
 
-class Verdict(StrEnum):
-    """What outcome checks said; a run without checks has none."""
-
-    VERIFIED = "verified"
-    CHECK_FAILED = "check_failed"
-    NOT_CHECKABLE = "not_checkable"
-
-
 class Effect(StrEnum):
     """What a tool does to the world, and so what may happen to it after a crash (decision 4)."""
 
@@ -91,6 +85,9 @@ class TakenRun:
     """A run that this process owns and must end. ``job`` is the job as it was when the run was queued.
 
     ``fence`` rose when it was taken: every write for the run is conditional on it. ``arguments`` are ``--set`` values.
+    ``started_at`` is when this process took it, ``deadline_at`` leaves out the time in which nobody ran it.
+    ``session`` is the open main session to go on with, None for a fresh transcript. ``waits`` counts the waits for the
+    model at the failed step. ``check_inputs`` is what outcome checks compare with, pinned before the agent began.
     """
 
     id: str
@@ -105,14 +102,39 @@ class TakenRun:
     scheduled_at: datetime | None = None
     late: bool = False
     arguments: Mapping[str, Scalar] = field(default_factory=dict)
+    session: str | None = None
+    waits: int = 0
+    check_inputs: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedEffect:
+    """A call that may have happened and has no receipt: a person decides.
+
+    ``arguments`` is the call as the model wrote it, redacted; ``evidence`` are lines of what is known.
+    """
+
+    session_id: str
+    seq: int
+    tool: str
+    arguments: str
+    evidence: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended. ``text`` is the report, ``error`` one line for people; tokens are sums over the run.
+    """How a run ended, or why it goes on later. ``text`` is the report, ``error`` one line for people; tokens are sums
+    over the run.
 
     ``cost_usd`` None is unknown, never 0. ``result`` is JSON that the job's next run compares itself with.
     ``output_path`` is relative to the home. ``silent``: it ended well and had nothing to say.
+
+    A state that is no end: ``queued`` (released at a shutdown, any scheduler goes on with it) and
+    ``waiting_approval`` (``parked`` names the effects that a person decides about).
+
+    ``passing``: the failure may pass by itself, ``model_fault``: it was the language model's, so the session goes on
+    at the failed step. ``retry_after_s`` is what the server asked for. ``progressed``: a model call succeeded since the
+    run was taken. The store decides from them whether the run waits, is tried anew, or ends (``domain.retry``).
     """
 
     state: RunState
@@ -130,3 +152,16 @@ class Outcome:
     result: str | None = None
     output_path: str | None = None
     silent: bool = False
+    checks: tuple[CheckResult, ...] = ()
+    skills: tuple[str, ...] = ()
+    passing: bool = False
+    model_fault: bool = False
+    retry_after_s: float | None = None
+    progressed: bool = False
+    parked: tuple[ParkedEffect, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What the checks said, None without checks. A silent run claims nothing, so nothing of it is verified."""
+        said = verdict_of(self.checks)
+        return None if self.silent and said is Verdict.VERIFIED else said

@@ -60,6 +60,7 @@ class ModelRequest:
     messages: Sequence[Message]
     timeout_s: float
     run_left_s: float | None = None
+    model: str | None = None  # a fallback instead of the header's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,37 @@ class PlannedResult:
     call: ToolCall
     effect: str
     arguments_hash: str
+    batch: int = 0  # which group of calls it runs with, from 0
+    gated: bool = False  # it acts through a process that starts only once its group is journalled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingResult:
+    """A call without a result, as a session that is gone on with finds it.
+
+    ``begun``: it may have acted outside. False is certain: its batch was not reached, or its process never had a
+    group. ``key`` is its idempotency key. ``decision`` is what a person said: ``approved`` (it did not happen, do it),
+    ``denied`` or ``expired`` (it did, or must not), with ``reason``; None: nobody was asked or has answered.
+    ``asked`` is the time of an open question. ``evidence`` are lines of what is known about it.
+    """
+
+    seq: int
+    call: ToolCall
+    effect: str
+    begun: bool
+    key: str
+    evidence: tuple[str, ...] = ()
+    asked: bool = False
+    decision: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What people ask of a running run."""
+
+    cancel: bool = False
+    steer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

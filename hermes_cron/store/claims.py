@@ -327,7 +327,7 @@ class _Pass:
 
 RUN_DEFAULTS = {
     "arguments": "{}", "priority": 0, "fence": 0, "attempt": 1, "takeovers": 0, "iterations": 0, "tool_calls": 0,
-    "tool_errors": 0, "tokens_input": 0, "tokens_output": 0, "tokens_cached": 0, "silent": False, "actor": "schedule",
+    "tool_errors": 0, "tokens_input": 0, "tokens_output": 0, "tokens_cached": 0, "silent": False, "actor": "schedule", "active_ms": 0, "waits": 0,
 }  # fmt: skip
 
 

@@ -17,7 +17,16 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from hermes_cron.domain.run import Effect, RunState
-from hermes_cron.domain.transcript import Header, Message, ModelReply, PlannedResult, ToolResult
+from hermes_cron.domain.transcript import (
+    Asked,
+    Header,
+    Message,
+    ModelReply,
+    PendingResult,
+    PlannedResult,
+    ToolResult,
+    Usage,
+)
 from hermes_cron.ports import Clock, Fenced
 from hermes_cron.store.engine import Store
 from hermes_cron.store.prepared import Prepared
@@ -63,7 +72,7 @@ _SAID = Prepared(insert(_messages), ("session_id", "seq", "role", "body", "elaps
 _RESERVE = Prepared(insert(_messages), ("session_id", "seq", "role", "call_id", "tool", "arguments_hash"))
 _INTEND = Prepared(
     insert(_effects),
-    ("session_id", "seq", "run_id", "tool", "effect", "key", "arguments_hash", "intent_at"),
+    ("session_id", "seq", "run_id", "tool", "effect", "key", "arguments_hash", "intent_at", "batch", "gated"),
 )
 _USE = Prepared(
     insert(_usage),
@@ -223,6 +232,8 @@ class SqlJournal:
             "key": f"{self.session_id}/{seq}",
             "arguments_hash": plan.arguments_hash,
             "intent_at": now,
+            "batch": plan.batch,
+            "gated": plan.gated,
         }
 
     def _usage_row(self, reply: ModelReply, seq: int, phase: str, now: datetime) -> dict[str, Any]:
@@ -273,8 +284,20 @@ class SqlJournal:
             )
         )
 
-    def cancel_requested(self) -> bool:
-        """Whether someone asked this run to stop."""
+    def pending(self) -> list[PendingResult]:
+        return []
+
+    def redo(self, seq: int) -> None:
+        raise NotImplementedError
+
+    def spent(self, usage: Usage, *, model: str, cost_usd: float | None, phase: str = "main") -> None:
+        raise NotImplementedError
+
+    def asked(self) -> Asked:
+        """What people asked of this run."""
         with self._store.look() as conn:
             row = _CANCEL.first(conn, {"run": self._run_id})
-            return row is not None and row[0] is not None
+            return Asked(cancel=row is not None and row[0] is not None)
+
+    def steered(self) -> list[Message]:
+        return []

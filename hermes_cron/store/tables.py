@@ -11,10 +11,12 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, Column, Index, LargeBinary, Text, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
+from hermes_cron.domain.delivery import DeliveryState
 from hermes_cron.domain.run import ACTIVE, OccurrenceState, RunState
 
 _RUN_STATES = ", ".join(f"'{state}'" for state in RunState)
 _ACTIVE = ", ".join(sorted(f"'{state}'" for state in ACTIVE))
+_DELIVERY_STATES = ", ".join(f"'{state}'" for state in DeliveryState)
 _OCCURRENCE_STATES = ", ".join(f"'{state}'" for state in OccurrenceState)
 
 
@@ -46,6 +48,7 @@ class JobRow(SQLModel, table=True):
     held_at: datetime | None = None
     removed_at: datetime | None = None
     removed_by: str | None = None
+    failures: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})  # in a row, until a success
 
 
 class JobRevisionRow(SQLModel, table=True):
@@ -162,6 +165,13 @@ class RunRow(SQLModel, table=True):
     result: str | None = Field(default=None, sa_type=Text)  # what the next run compares with, JSON
     silent: bool = False
     actor: str = "schedule"
+    taken_at: datetime | None = None  # when its present owner took it
+    active_ms: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})  # executed before that
+    waits: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})  # for the model, at one step
+    takeover_step: int | None = None  # rows of the transcript when it was last taken over; ``takeovers`` counts at it
+    check_inputs: str | None = Field(default=None, sa_type=Text)  # what checks compare with, pinned at the start, JSON
+    check_results: str | None = Field(default=None, sa_type=Text)  # what each check said, JSON
+    skills: str | None = Field(default=None, sa_type=Text)  # names of the skills it was given, JSON
 
 
 class AttemptRow(SQLModel, table=True):
@@ -232,6 +242,8 @@ class EffectRow(SQLModel, table=True):
     boot_id: str | None = None
     receipt_at: datetime | None = None
     verdict: str | None = None
+    batch: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})  # calls of one batch ran together
+    gated: bool = Field(default=False, sa_column_kwargs={"server_default": text("0")})  # without a group: never began
 
 
 class UsageRow(SQLModel, table=True):
@@ -253,6 +265,122 @@ class UsageRow(SQLModel, table=True):
     cost_usd: float | None = None
     elapsed_ms: int
     at: datetime = Field(index=True)
+
+
+class ApprovalRow(SQLModel, table=True):
+    """A question that a person answers. For an effect without a receipt: approved means "it did not happen, do it"."""
+
+    __tablename__ = "approvals"
+    __table_args__ = (
+        UniqueConstraint("session_id", "seq", "asked_at", name="approvals_once"),
+        Index("approvals_open", "expires_at", sqlite_where=text("decision IS NULL")),
+    )
+
+    number: int | None = Field(default=None, primary_key=True)  # people say a91
+    run_id: str = Field(foreign_key="runs.id", index=True)
+    job_uid: str | None = None
+    job_name: str
+    session_id: str
+    seq: int
+    tool: str
+    arguments: str = Field(sa_type=Text)
+    evidence: str = Field(sa_type=Text)  # lines, JSON
+    asked_at: datetime
+    expires_at: datetime  # silence means no
+    decision: str | None = None  # approved, denied, expired, withdrawn
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+    reason: str | None = Field(default=None, sa_type=Text)
+    used_at: datetime | None = None  # approved: when the run began to do it
+
+
+class SpendRow(SQLModel, table=True):
+    """What was spent or is reserved in one scope and period: what caps are compared with.
+
+    Scopes: ``run`` (key its id), ``job_day`` (key the uid), ``home_day``, ``home_month`` (key empty). Periods are days
+    and months of the home's zone. A reservation is raised here before the call and corrected by its settlement, so
+    that of an owner that died stays spent.
+    """
+
+    __tablename__ = "spend"
+
+    scope: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    period: str = Field(primary_key=True)
+    tokens: int = 0
+    cost_usd: float = 0
+    unpriced: int = 0  # calls whose cost is unknown
+
+
+class ReservationRow(SQLModel, table=True):
+    """The worst case of a model call that has no reply yet; gone with its settlement."""
+
+    __tablename__ = "reservations"
+
+    id: str = Field(primary_key=True)
+    run_id: str = Field(foreign_key="runs.id", index=True)
+    job_uid: str | None = None
+    fence: int
+    model: str
+    tokens: int
+    cost_usd: float | None = None
+    day: str
+    month: str
+    at: datetime
+
+
+class IncidentRow(SQLModel, table=True):
+    """The same kind of failure of one job, from the first failed run to the first good one."""
+
+    __tablename__ = "incidents"
+    __table_args__ = (Index("incidents_open", "job_uid", "kind", unique=True, sqlite_where=text("ended_at IS NULL")),)
+
+    number: int | None = Field(default=None, primary_key=True)  # people say i17
+    job_uid: str = Field(foreign_key="jobs.uid")
+    job_name: str
+    kind: str  # the runs' reason, ``check_failed`` or ``not_sent``
+    error: str | None = Field(default=None, sa_type=Text)
+    opened_at: datetime
+    first_run: str
+    last_run: str
+    last_at: datetime
+    failures: int = 1
+    ended_at: datetime | None = None
+    ended_run: str | None = None
+    acked_at: datetime | None = None
+    acked_by: str | None = None
+
+
+class DeliveryRow(SQLModel, table=True):
+    """One message to one target, written in the transaction of what it tells of."""
+
+    __tablename__ = "deliveries"
+    __table_args__ = (
+        CheckConstraint(f"state IN ({_DELIVERY_STATES})", name="deliveries_state"),
+        Index("deliveries_due", "next_try_at", sqlite_where=text("state = 'queued'")),
+        Index("deliveries_target", "job_uid", "target", "number"),
+    )
+
+    number: int | None = Field(default=None, primary_key=True)  # people say d52
+    kind: str
+    run_id: str | None = Field(default=None, index=True)
+    job_uid: str | None = None
+    job_name: str
+    incident: int | None = None
+    target: str
+    state: str
+    reason: str | None = None  # why it is silent or held
+    title: str = Field(sa_type=Text)
+    body: str = Field(sa_type=Text)
+    text_hash: str | None = None  # of the report alone, for ``when: change``
+    created_at: datetime
+    next_try_at: datetime | None = None
+    attempts: int = 0
+    sending_by: str | None = None  # the owner that sends it now; dead with this set: nobody knows whether it arrived
+    sending_since: datetime | None = None
+    sent_at: datetime | None = None
+    receipt: str | None = Field(default=None, sa_type=Text)  # what the target answered
+    error: str | None = Field(default=None, sa_type=Text)
 
 
 class CounterRow(SQLModel, table=True):

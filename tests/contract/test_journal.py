@@ -189,9 +189,9 @@ def test_lost_run_cannot_be_written_to(bench: Bench) -> None:
 
 
 def test_cancel_request_is_seen(bench: Bench) -> None:
-    assert not bench.journal.cancel_requested()
+    assert not bench.journal.asked().cancel
     bench.cancel()
-    assert bench.journal.cancel_requested()
+    assert bench.journal.asked().cancel
 
 
 def test_workers_may_write_results_at_the_same_time(bench: Bench) -> None:

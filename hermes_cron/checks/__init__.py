@@ -1,0 +1,1 @@
+"""Outcome checks: is what a run claims true? Judged by code, never by the agent."""

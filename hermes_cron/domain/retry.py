@@ -1,0 +1,98 @@
+"""What follows a failed attempt: a wait for the model, another attempt, or the end? Pure (design decision 4).
+
+Waits for a model or network belong to one attempt: 5, 15, 30 minutes at one step, at least as long as the server asked
+for. Attempts of the job's ``retries`` come after them, each wait twice the one before and at most the period. Nothing
+waits past the job's next instant, and a run by hand does not wait: somebody is looking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from hermes_cron.domain.job import Retries
+from hermes_cron.domain.run import Cause, Outcome, RunState
+
+MODEL_WAITS = (timedelta(minutes=5), timedelta(minutes=15), timedelta(minutes=30))
+INTERRUPTED = "interrupted"
+
+
+class Next(StrEnum):
+    """What happens after the wait."""
+
+    GO_ON = "go_on"  # the same attempt, at the failed step
+    RESUME = "resume"  # a new attempt, same transcript
+    FRESH = "fresh"  # a new attempt, fresh transcript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """``until`` is when the run may be taken again; ``waits`` is the new count of waits at this step."""
+
+    next: Next
+    until: datetime
+    waits: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a run stands when an attempt fails.
+
+    ``attempt`` counts from 1. ``waits``: waits for the model at the failed step so far. ``next_due`` is the job's next
+    instant, ``period`` its usual distance. ``effects``: an intent of the transcript exists.
+    """
+
+    cause: Cause
+    attempt: int
+    waits: int
+    effects: bool
+    script: bool
+    next_due: datetime | None = None
+    period: timedelta | None = None
+
+
+def after_failure(outcome: Outcome, retries: Retries, standing: Standing, now: datetime) -> Wait | None:
+    """None: the run ends with this outcome."""
+    if outcome.state.ended is False or outcome.state in _NEVER or standing.cause is not Cause.SCHEDULE:
+        return None
+    return _within(_model_wait(outcome, standing, now) or _attempt(outcome, retries, standing, now), standing)
+
+
+_NEVER = frozenset({RunState.OK, RunState.CANCELLED, RunState.BUDGET_EXHAUSTED, RunState.DENIED, RunState.SKIPPED})
+
+
+def _model_wait(outcome: Outcome, standing: Standing, now: datetime) -> Wait | None:
+    waits = 0 if outcome.progressed else standing.waits
+    if not (outcome.passing and outcome.model_fault) or waits >= len(MODEL_WAITS):
+        return None
+    wait = max(MODEL_WAITS[waits], timedelta(seconds=outcome.retry_after_s or 0))
+    return Wait(next=Next.GO_ON, until=now + wait, waits=waits + 1)
+
+
+def _attempt(outcome: Outcome, retries: Retries, standing: Standing, now: datetime) -> Wait | None:
+    if standing.attempt > retries.attempts or not _wanted(outcome, retries):
+        return None
+    if outcome.model_fault:
+        following = Next.RESUME
+    elif standing.effects and not standing.script:
+        return None  # a fresh transcript would do again what was done
+    else:
+        following = Next.FRESH
+    wait = retries.backoff * 2 ** (standing.attempt - 1)
+    if standing.period is not None:
+        wait = min(wait, standing.period)
+    return Wait(next=following, until=now + wait)
+
+
+def _wanted(outcome: Outcome, retries: Retries) -> bool:
+    if not retries.on:
+        return outcome.passing
+    words = {outcome.reason, outcome.state.value}
+    return bool(words & set(retries.on))
+
+
+def _within(wait: Wait | None, standing: Standing) -> Wait | None:
+    if wait is None or (standing.next_due is not None and wait.until >= standing.next_due):
+        return None
+    return wait
