@@ -1,12 +1,26 @@
 """What is an outcome check, and what did one say?
 
-A job declares checks; hermes-cron judges them after the run, by code, and never asks the agent.
+A job declares checks; hermes-cron judges them after the run, by code, and never asks the agent. What each kind may
+say is in ``KEYS``, judged by ``domain.check_form`` and described in docs/formats/checks.md:
+
+sql     ``database``, ``query``; then one or more of ``equals`` (text, number, true, false or null), ``at_least``,
+        ``at_most`` (numbers): the first column of the first row; ``rows``: a whole number, or a mapping of
+        ``at_least`` and ``at_most``: how many rows came
+http    ``url``; ``status`` (a number or a list of them, 200), ``matches`` (in the first MB), ``redirects`` (false)
+shell   ``command``; ``exit`` (a number, 0), ``matches`` (in its output), ``inputs`` (paths of files that it reads and
+        that the agent must leave alone)
+file    ``path``; ``exists`` (true or false), ``changed`` (true or false, against the state before the run), ``hash``
+        (``sha256:`` and 64 hexadecimal digits); without any of them: it exists
+report  ``matches``, ``schema`` (a mapping, or the path of a JSON file); one of them or both
+
+``timeout`` of sql, http and shell is a duration in the job file and a number of seconds here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -27,6 +41,16 @@ class CheckKind(StrEnum):
     SHELL = "shell"
     FILE = "file"
     REPORT = "report"
+
+
+KEYS: Mapping[CheckKind, frozenset[str]] = {
+    CheckKind.SQL: frozenset({"database", "query", "equals", "at_least", "at_most", "rows", "timeout"}),
+    CheckKind.HTTP: frozenset({"url", "status", "matches", "redirects", "timeout"}),
+    CheckKind.SHELL: frozenset({"command", "exit", "matches", "inputs", "timeout"}),
+    CheckKind.FILE: frozenset({"path", "exists", "changed", "hash"}),
+    CheckKind.REPORT: frozenset({"matches", "schema"}),
+}
+"""The keys that each kind may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +79,16 @@ def verdict_of(results: Iterable[CheckResult]) -> Verdict | None:
         if worst in said:
             return worst
     return None
+
+
+def dump_results(results: Sequence[CheckResult]) -> str | None:
+    """As ``runs.check_results`` keeps them; None for a run without checks."""
+    return json.dumps([asdict(result) for result in results], ensure_ascii=False) if results else None
+
+
+def load_results(text: str | None) -> tuple[CheckResult, ...]:
+    """What ``dump_results`` wrote."""
+    return tuple(
+        CheckResult(**{**row, "kind": CheckKind(row["kind"]), "verdict": Verdict(row["verdict"])})
+        for row in json.loads(text or "[]")
+    )
