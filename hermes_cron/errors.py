@@ -7,7 +7,10 @@ traceback. ``docs/exit-codes.md`` is generated from this file.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from hermes_cron.domain import transcript
 
 
 class HermesCronError(Exception):
@@ -282,13 +285,15 @@ class DatabaseError(HermesCronError):
 class ModelError(HermesCronError):
     """A model call that gave no usable reply. ``reason`` is the run's word for it.
 
-    ``passing``: it may pass by itself, so the run waits and goes on. ``paid``: the call may have cost something.
+    ``passing``: it may pass by itself, so the run waits and goes on. ``paid``: the call may have cost something; set on
+    the error where its kind does not say. ``usage`` is what the provider reported for it, None when it did not.
     """
 
     code = "ModelError"
     reason: ClassVar[str] = "model_error"
     passing: ClassVar[bool] = False
-    paid: ClassVar[bool] = False
+    paid: bool = False
+    usage: transcript.Usage | None = None
 
 
 class ModelRateLimited(ModelError):
@@ -356,11 +361,20 @@ class ModelContextLength(ModelError):
     reason = "context_length"
 
 
+class ModelReplyCut(ModelError):
+    """The reply reached its output limit before its first word: asking again with the same limit ends there again."""
+
+    code = "ModelReplyCut"
+    reason = "reply_truncated"
+    paid = True
+
+
 class ModelRefused(ModelError):
     """The provider's content filter, or the model's own refusal."""
 
     code = "ModelRefused"
     reason = "model_refused"
+    paid = True
 
 
 class ModelGarbage(ModelError):
