@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hermes_cron.domain.command import ProcessGroup
 from hermes_cron.domain.run import Effect
@@ -18,10 +19,13 @@ from hermes_cron.domain.transcript import (
     Header,
     Message,
     ModelReply,
+    OpenCall,
     PendingResult,
     PlannedResult,
     ToolResult,
     Usage,
+    begun,
+    evidence,
 )
 from hermes_cron.ports import Fenced
 
@@ -42,7 +46,7 @@ class MemoryJournal:
 
     For assertions: ``rows`` by seq, ``intents`` and ``receipts`` of effects, ``groups`` (seq to process group),
     ``usages``, ``commits`` (what each commit held, in order). ``fence()`` takes the run away, ``cancel()`` asks it to
-    stop.
+    stop, ``steer()`` tells it something, ``answer()`` is a person's word about an effect.
     """
 
     def __init__(self, header: Header, messages: Sequence[Message] = ()) -> None:
@@ -54,7 +58,9 @@ class MemoryJournal:
         self.usages: list[tuple[str, Usage]] = []
         self.commits: list[tuple[str, tuple[int, ...]]] = []
         self._header = header
+        self.answers: dict[int, tuple[str | None, str | None]] = {}
         self._fenced = self._cancel = False
+        self._steer: list[str] = []
         self._lock = threading.RLock()
         for message in messages:
             self.append(message)
@@ -66,6 +72,14 @@ class MemoryJournal:
     def cancel(self) -> None:
         """Someone asked the run to stop."""
         self._cancel = True
+
+    def steer(self, text: str) -> None:
+        """Someone told the run something."""
+        self._steer.append(text)
+
+    def answer(self, seq: int, decision: str | None, reason: str | None = None) -> None:
+        """A person was asked about the effect at ``seq``, and said so; None: has not answered."""
+        self.answers[seq] = (decision, reason)
 
     def header(self) -> Header:
         return self._header
@@ -114,19 +128,74 @@ class MemoryJournal:
             self.groups[seq] = ProcessGroup(pgid=pgid, started=started, boot_id=boot_id)
 
     def pending(self) -> list[PendingResult]:
-        return []
+        with self._lock:
+            found = self._open_calls()
+            return [
+                PendingResult(
+                    seq=call.seq,
+                    call=call.call,
+                    effect=call.effect,
+                    begun=begun(call, found),
+                    key=f"{self.session_id}/{call.seq}",
+                    evidence=evidence(call),
+                    **self._answer(call.seq),
+                )
+                for call in found
+            ]
+
+    def _open_calls(self) -> list[OpenCall]:
+        last = max((seq for seq, row in self.rows.items() if row.role == "assistant"), default=0)
+        found = []
+        for seq, row in sorted(self.rows.items()):
+            if row.plan is None or row.body is not None or seq < last:
+                continue
+            if seq not in self.intents:
+                found.append(OpenCall(seq=seq, call=row.plan.call))
+                continue
+            group = self.groups.get(seq)
+            found.append(
+                OpenCall(
+                    seq=seq,
+                    call=row.plan.call,
+                    effect=row.plan.effect,
+                    batch=row.plan.batch,
+                    gated=row.plan.gated,
+                    pgid=None if group is None else group.pgid,
+                )
+            )
+        return found
+
+    def _answer(self, seq: int) -> dict[str, Any]:
+        if seq not in self.answers:
+            return {}
+        decision, reason = self.answers[seq]
+        return {"asked": decision is None, "decision": decision, "reason": reason}
 
     def redo(self, seq: int) -> None:
-        raise NotImplementedError
+        with self._lock:
+            self._owned()
+            self.groups.pop(seq, None)
+            if self.answers.get(seq, (None, None))[0] == "approved":
+                del self.answers[seq]
+            self.commits.append(("redo", (seq,)))
 
     def spent(self, usage: Usage, *, model: str, cost_usd: float | None, phase: str = "main") -> None:
-        raise NotImplementedError
+        with self._lock:
+            self._owned()
+            self.usages.append((phase, usage))
+            self.commits.append(("spent", ()))
 
     def asked(self) -> Asked:
-        return Asked(cancel=self._cancel)
+        return Asked(cancel=self._cancel, steer=bool(self._steer))
 
     def steered(self) -> list[Message]:
-        return []
+        with self._lock:
+            self._owned()
+            messages: list[Message] = [{"role": "user", "content": text} for text in self._steer]
+            for message in messages:
+                self.append(message)
+            self._steer.clear()
+            return messages
 
     def _next(self) -> int:
         return max(self.rows, default=0) + 1

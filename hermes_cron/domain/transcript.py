@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 Message = dict[str, Any]
@@ -35,6 +36,14 @@ class ToolCall:
     id: str
     name: str
     arguments: str
+
+
+def calls_of(message: Message) -> tuple[ToolCall, ...]:
+    """The calls of a stored assistant message."""
+    return tuple(
+        ToolCall(id=call["id"], name=call["function"]["name"], arguments=str(call["function"].get("arguments") or ""))
+        for call in message.get("tool_calls") or ()
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +120,41 @@ class PendingResult:
     asked: bool = False
     decision: str | None = None
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCall:
+    """A call without a result and what the journal knows of it. ``batch`` and ``intent_at`` are None for a read."""
+
+    seq: int
+    call: ToolCall
+    effect: str = "read"
+    batch: int | None = None
+    gated: bool = False
+    intent_at: datetime | None = None
+    pgid: int | None = None
+
+
+def begun(call: OpenCall, others: Sequence[OpenCall]) -> bool:
+    """Whether an open call may have acted outside; ``others`` are the open calls of the same reply.
+
+    A batch starts when the one before it has all its results, and reads and effects never share one: an open call
+    before this one, of another batch or without an intent, proves that this one was not reached.
+    """
+    if call.batch is None or any(other.seq < call.seq and other.batch != call.batch for other in others):
+        return False
+    return not call.gated or call.pgid is not None
+
+
+def evidence(call: OpenCall) -> tuple[str, ...]:
+    """What is known of a call that may have acted, in lines for a person."""
+    if call.batch is None:
+        return ()
+    when = "" if call.intent_at is None else f" at {call.intent_at:%Y-%m-%d %H:%M:%S} UTC"
+    process = "it had no process of its own that is known"
+    if call.pgid is not None:
+        process = f"process group {call.pgid} worked for it; what was left of that was ended before the run went on"
+    return (f"begun{when}, no result was kept", process)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

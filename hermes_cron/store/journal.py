@@ -14,7 +14,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from hermes_cron.domain.run import Effect, RunState
 from hermes_cron.domain.transcript import (
@@ -22,15 +22,19 @@ from hermes_cron.domain.transcript import (
     Header,
     Message,
     ModelReply,
+    OpenCall,
     PendingResult,
     PlannedResult,
     ToolResult,
     Usage,
+    begun,
+    calls_of,
+    evidence,
 )
 from hermes_cron.ports import Clock, Fenced
 from hermes_cron.store.engine import Store
 from hermes_cron.store.prepared import Prepared
-from hermes_cron.store.tables import EffectRow, MessageRow, RunRow, SessionRow, UsageRow
+from hermes_cron.store.tables import ApprovalRow, EffectRow, MessageRow, RunRow, SessionRow, UsageRow
 
 T = TypeVar("T")
 
@@ -38,6 +42,7 @@ _messages = MessageRow.__table__  # type: ignore[attr-defined]  # SQLModel's tab
 _effects = EffectRow.__table__  # type: ignore[attr-defined]
 _usage = UsageRow.__table__  # type: ignore[attr-defined]
 _sessions = SessionRow.__table__  # type: ignore[attr-defined]
+_approvals = ApprovalRow.__table__  # type: ignore[attr-defined]
 _runs = RunRow.__table__  # type: ignore[attr-defined]
 
 _OWNED = Prepared(
@@ -66,7 +71,7 @@ _RECEIPT = Prepared(
     .where(_effects.c.session_id == bindparam("session"), _effects.c.seq == bindparam("at_seq"))
     .values(receipt_at=bindparam("new_at"), verdict=bindparam("new_verdict"))
 )
-_CANCEL = Prepared(select(_runs.c.cancel_requested_at).where(_runs.c.id == bindparam("run")))
+_ASKED = Prepared(select(_runs.c.cancel_requested_at, _runs.c.steer).where(_runs.c.id == bindparam("run")))
 _BEGIN = Prepared(insert(_sessions), ("id", "run_id", "kind", "started_at"))
 _SAID = Prepared(insert(_messages), ("session_id", "seq", "role", "body", "elapsed_ms", "at"))
 _RESERVE = Prepared(insert(_messages), ("session_id", "seq", "role", "call_id", "tool", "arguments_hash"))
@@ -136,6 +141,16 @@ class SqlJournal:
         made = cls(store, clock, session_id=session_id, run_id=run_id, fence=fence, next_seq=len(values))
         made._begun = (header, list(messages))
         return made
+
+    @classmethod
+    def open(cls, store: Store, clock: Clock, *, run_id: str, fence: int, session_id: str) -> SqlJournal:
+        """A session that was begun before, to go on with. Raises ``Fenced`` when the run is another's."""
+        with store.read() as conn:
+            require_owned(conn, run_id, fence)
+            last = conn.execute(
+                select(func.max(_messages.c.seq)).where(_messages.c.session_id == session_id)
+            ).scalar_one()
+        return cls(store, clock, session_id=session_id, run_id=run_id, fence=fence, next_seq=last + 1)
 
     def _write(self, work: Callable[[Connection, datetime], T]) -> T:
         now = self._clock.now()
@@ -229,7 +244,7 @@ class SqlJournal:
             "run_id": self._run_id,
             "tool": plan.call.name,
             "effect": plan.effect,
-            "key": f"{self.session_id}/{seq}",
+            "key": self._key(seq),
             "arguments_hash": plan.arguments_hash,
             "intent_at": now,
             "batch": plan.batch,
@@ -285,19 +300,142 @@ class SqlJournal:
         )
 
     def pending(self) -> list[PendingResult]:
-        return []
+        """Calls of the last assistant message without a result, in call order, with what is known of each."""
+        if self._begun is not None:
+            return []
+        with self._store.read() as conn:
+            found = open_calls(conn, self.session_id)
+            answers = open_answers(conn, self.session_id) if found else {}
+        return [
+            PendingResult(
+                seq=call.seq,
+                call=call.call,
+                effect=call.effect,
+                begun=begun(call, found),
+                key=self._key(call.seq),
+                evidence=evidence(call),
+                **answers.get(call.seq, {}),
+            )
+            for call in found
+        ]
 
     def redo(self, seq: int) -> None:
-        raise NotImplementedError
+        """The effect at ``seq`` begins anew: when, by which group; an approval of it is used up."""
+
+        def work(conn: Connection, now: datetime) -> None:
+            conn.execute(
+                update(_effects)
+                .where(_effects.c.session_id == self.session_id, _effects.c.seq == seq)
+                .values(pgid=None, pg_started=None, boot_id=None, intent_at=now)
+            )
+            conn.execute(
+                update(_approvals)
+                .where(
+                    _approvals.c.session_id == self.session_id,
+                    _approvals.c.seq == seq,
+                    _approvals.c.decision == "approved",
+                    _approvals.c.used_at.is_(None),
+                )
+                .values(used_at=now)
+            )
+
+        self._write(work)
 
     def spent(self, usage: Usage, *, model: str, cost_usd: float | None, phase: str = "main") -> None:
-        raise NotImplementedError
+        """Its row has a seq below 0: no message came of it, and it may be of another model than the next reply."""
+
+        def work(conn: Connection, now: datetime) -> None:
+            lowest = conn.execute(
+                select(func.min(_usage.c.seq)).where(_usage.c.session_id == self.session_id, _usage.c.seq < 0)
+            ).scalar_one()
+            lost = ModelReply(message={}, text="", usage=usage, model=model, cost_usd=cost_usd)
+            _USE.run(conn, self._usage_row(lost, (lowest or 0) - 1, phase, now))
+
+        self._write(work)
 
     def asked(self) -> Asked:
         """What people asked of this run."""
         with self._store.look() as conn:
-            row = _CANCEL.first(conn, {"run": self._run_id})
-            return Asked(cancel=row is not None and row[0] is not None)
+            row = _ASKED.first(conn, {"run": self._run_id})
+        return Asked() if row is None else Asked(cancel=row[0] is not None, steer=row[1] is not None)
 
     def steered(self) -> list[Message]:
+        """The texts that wait, kept as user messages; none of them can be taken twice or lost in between."""
+        seq = self._next
+
+        def work(conn: Connection, now: datetime) -> list[Message]:
+            waiting = conn.execute(select(_runs.c.steer).where(_runs.c.id == self._run_id)).scalar_one()
+            messages: list[Message] = [{"role": "user", "content": text} for text in json.loads(waiting or "[]")]
+            if messages:
+                rows = [
+                    {"session_id": self.session_id, "seq": at, "role": "user", "body": encode(message), "at": now}
+                    for at, message in enumerate(messages, seq)
+                ]
+                _SAID.run_all(conn, rows)
+                conn.execute(update(_runs).where(_runs.c.id == self._run_id).values(steer=None))
+            return messages
+
+        messages = self._write(work)
+        self._next = seq + len(messages)
+        return messages
+
+    def _key(self, seq: int) -> str:
+        return f"{self.session_id}/{seq}"
+
+
+def open_calls(conn: Connection, session_id: str) -> list[OpenCall]:
+    """The last reply's calls whose reserved rows are empty."""
+    mine = _messages.c.session_id == session_id
+    last = conn.execute(
+        select(_messages.c.seq, _messages.c.body)
+        .where(mine, _messages.c.role == "assistant")
+        .order_by(_messages.c.seq.desc())
+        .limit(1)
+    ).first()
+    if last is None:
         return []
+    rows = conn.execute(
+        select(
+            _messages.c.seq,
+            _effects.c.effect,
+            _effects.c.batch,
+            _effects.c.gated,
+            _effects.c.intent_at,
+            _effects.c.pgid,
+        )
+        .select_from(
+            _messages.outerjoin(
+                _effects, and_(_effects.c.session_id == _messages.c.session_id, _effects.c.seq == _messages.c.seq)
+            )
+        )
+        .where(mine, _messages.c.role == "tool", _messages.c.seq > last.seq, _messages.c.body.is_(None))
+        .order_by(_messages.c.seq)
+    ).all()
+    asked = calls_of(json.loads(last.body)) if rows else ()
+    return [
+        OpenCall(
+            seq=row.seq,
+            call=asked[row.seq - last.seq - 1],  # results are reserved right behind the message, in call order
+            effect=row.effect or Effect.READ,
+            batch=row.batch,
+            gated=bool(row.gated),
+            intent_at=row.intent_at,
+            pgid=row.pgid,
+        )
+        for row in rows
+    ]
+
+
+def open_answers(conn: Connection, session_id: str) -> dict[int, dict[str, Any]]:
+    """What persons were asked and said about calls of this session, by seq: the newest question that is not used up."""
+    rows = conn.execute(
+        select(_approvals.c.seq, _approvals.c.decision, _approvals.c.reason, _approvals.c.used_at)
+        .where(_approvals.c.session_id == session_id)
+        .order_by(_approvals.c.number)
+    )
+    newest = {row.seq: row for row in rows}
+    return {
+        seq: {"asked": row.decision is None, "decision": row.decision, "reason": row.reason}
+        for seq, row in newest.items()
+        if row.used_at is None and row.decision != "withdrawn"
+    }
