@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from hermes_cron.domain.job import Keep, Limits
 from hermes_cron.home import Home
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from hermes_cron.jobs.files import JobFiles
     from hermes_cron.jobs.load import Known
     from hermes_cron.jobs.watch import Watcher
-    from hermes_cron.ports import Journal
+    from hermes_cron.models.prices import Prices
+    from hermes_cron.ports import Journal, Purse
     from hermes_cron.run_desk import RunDesk
     from hermes_cron.runner.prompt import LastRun
     from hermes_cron.runner.route import Route
@@ -145,11 +147,10 @@ class App:
         """The language model; a home without one may have jobs that name theirs, and each request says which."""
         from hermes_cron.models.endpoint import endpoint_of
         from hermes_cron.models.openai_compatible import OpenAICompatible
-        from hermes_cron.models.prices import Prices
 
         settings = self.settings.model
         endpoint = endpoint_of(replace(settings, name=settings.name or "none"), self.vault.resolve)
-        return OpenAICompatible(endpoint, clock=self.clock, price=Prices(self.settings.prices).cost)
+        return OpenAICompatible(endpoint, clock=self.clock, price=self.prices.cost)
 
     # --- the store -------------------------------------------------------------------------------------------------
 
@@ -167,14 +168,39 @@ class App:
         limits, keep = self.settings.limits, self.settings.retention
         names: dict[str, Collection[str]] = {}
         if strict:
-            names = {"skills": _Asked(self.skills.names), "tools": _Asked(self._tool_words)}
+            names = {
+                "skills": _Asked(self.skills.names),
+                "tools": _Asked(self._tool_words),
+                "targets": frozenset(self.settings.targets),
+            }
         return Known(
             databases=frozenset(self.settings.databases),
+            guard=self._query_fault if strict else None,
             strict=strict,
-            limits=Limits(minutes=limits.minutes, iterations=limits.iterations),
+            limits=Limits(
+                minutes=limits.minutes,
+                iterations=limits.iterations,
+                tokens=limits.tokens,
+                cost_usd=limits.cost_usd,
+                cost_usd_per_day=limits.cost_usd_per_day,
+            ),
             keep=Keep(runs=keep.runs, days=keep.days),
             **names,
         )
+
+    def _query_fault(self, database: str, query: str) -> str | None:
+        """Why a query of a check may not be sent to a configured database; None when it only reads."""
+        from hermes_cron.databases.guard import read_only
+        from hermes_cron.errors import SqlNotReadOnly
+
+        config = self.settings.databases.get(database)
+        if config is None:  # named before it is there, which `add` allows; the check then says so
+            return None
+        try:
+            read_only(query, dialect="postgres" if config.engine == "postgresql" else "sqlite")
+        except SqlNotReadOnly as error:
+            return error.message
+        return None
 
     def _tool_words(self) -> frozenset[str]:
         return frozenset(self.tools.tools) | frozenset(self.tools.sets)
@@ -279,7 +305,9 @@ class App:
         from hermes_cron.settings import command_environment
 
         model = self.settings.model
-        parameters = {} if model.temperature is None else {"temperature": model.temperature}
+        parameters: dict[str, object] = {"max_tokens": model.max_tokens}
+        if model.temperature is not None:
+            parameters["temperature"] = model.temperature
         return Runner(
             Parts(
                 home=self.home,
@@ -299,6 +327,30 @@ class App:
                 model_timeout_s=model.timeout_s,
                 actions=self.actions,
             )
+        )
+
+    @cached_property
+    def prices(self) -> Prices:
+        """What models cost: config.toml's own prices, then the shipped table."""
+        from hermes_cron.models.prices import Prices
+
+        return Prices(self.settings.prices)
+
+    def purse(self, taken: TakenRun) -> Purse | None:
+        """What a language model's calls of this run are paid from; None where no cap holds."""
+        from hermes_cron.domain.money import caps
+        from hermes_cron.store.spending import Payer, StorePurse
+
+        held = caps(taken.job.limits, self.settings.budget)
+        if not held:
+            return None
+        return StorePurse(
+            self.store,
+            self.clock,
+            payer=Payer(run_id=taken.id, fence=taken.fence, job_uid=taken.job_uid),
+            caps=held,
+            tariff=self.prices.price,
+            zone=ZoneInfo(self.settings.timezone),
         )
 
     def _open_journal(self, taken: TakenRun, header: Header, messages: Sequence[Message] = ()) -> Journal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Protocol
 from zoneinfo import ZoneInfo
@@ -50,6 +50,13 @@ class Spent:
     tokens: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            tokens=self.tokens + other.tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+            unpriced=self.unpriced + other.unpriced,
+        )
 
     def of(self, unit: Unit) -> float:
         return self.tokens if unit is Unit.TOKENS else self.cost_usd
@@ -116,8 +123,18 @@ def month(now: datetime, zone: ZoneInfo) -> str:
     return f"{now.astimezone(zone):%Y-%m}"
 
 
+def day_began(now: datetime, zone: ZoneInfo) -> datetime:
+    """The first instant of ``day(now, zone)``, UTC."""
+    return now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0).astimezone(UTC)
+
+
+def month_began(now: datetime, zone: ZoneInfo) -> datetime:
+    """The first instant of ``month(now, zone)``, UTC."""
+    return day_began(now.astimezone(zone).replace(day=1, hour=12), zone)
+
+
 def refuse_above(held: Iterable[Cap], spent: Mapping[Scope, Spent], worst: Worst) -> None:
-    """Raises ``BudgetExceeded`` for the first cap that ``spent`` and ``worst`` together would pass; equal still fits."""
+    """Raises ``BudgetExceeded`` for the first cap that ``spent`` and ``worst`` together would pass; equal fits."""
     for cap in held:
         used = spent.get(cap.scope, Spent())
         cost = worst.tokens if cap.unit is Unit.TOKENS else worst.cost_usd
@@ -158,7 +175,7 @@ def _passed(cap: Cap, used: Spent, cost: float) -> BudgetExceeded:
 def _unpriced(cap: Cap, model: str) -> BudgetExceeded:
     return BudgetExceeded(
         f"{cap.name} caps dollars, and nobody knows what {model} costs: no call can be made under that cap",
-        hint=f'add its price to config.toml: [prices."{model}"] input = 0.25, output = 2.00 (USD for a million tokens)',
+        hint=f'add [prices."{model}"] with input and output (USD for a million tokens) to config.toml',
         details={
             "cap": cap.name, "scope": cap.scope.value, "unit": cap.unit.value, "limit": cap.limit, "used": None,
             "worst": None, "model": model,

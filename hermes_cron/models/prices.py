@@ -55,6 +55,14 @@ class Price:
         )
         return millionths / 1_000_000
 
+    def worst(self, tokens_input: int, tokens_output: int) -> float:
+        """USD of a call that uses at most these tokens, at the dearest rate that may apply to them."""
+        dearest = max(self.input, _or(self.cached, 0), _or(self.cache_write, 0))
+        mine = (tokens_input * dearest + tokens_output * self.output) / 1_000_000
+        if self.long is None or self.long_above is None or tokens_input <= self.long_above:
+            return mine
+        return max(mine, self.long.worst(tokens_input, tokens_output))
+
 
 class Prices:
     """Own prices first, then the shipped table. A name is looked up as spelt, then without seller and date."""
