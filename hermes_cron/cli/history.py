@@ -123,7 +123,7 @@ def _names(live: Sequence[Listed], word: str) -> bool:
 
 def _since(text: str, now: datetime, state: Cli) -> datetime:
     from hermes_cron.cli.explain import instant_of, zone_named
-    from hermes_cron.jobs.keys import duration
+    from hermes_cron.jobs.forms import duration
 
     span = duration(text.strip())
     if span is not None:

@@ -108,7 +108,7 @@ def _following(path: Path, place: int) -> Iterator[dict[str, Any]]:
 
 def _since(text: str, state: Cli) -> datetime:
     from hermes_cron.cli.explain import instant_of, zone_named
-    from hermes_cron.jobs.keys import duration
+    from hermes_cron.jobs.forms import duration
 
     now = state.clock.now()
     span = duration(text.strip())

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | bool | None
 
+PAUSE_AFTER = 5
+"""Failures in a row that hold a job which says nothing else."""
+
 
 class CatchUp(StrEnum):
     """What happens to instants of the last 24 h that nobody started in time."""
@@ -165,7 +168,7 @@ class Job:
     limits: Limits = field(default_factory=Limits)
     timeout: timedelta = timedelta(seconds=60)
     retries: Retries = field(default_factory=Retries)
-    pause_after: int = 5
+    pause_after: int = PAUSE_AFTER
     checks: tuple[Check, ...] = ()
     on_check_failure: OnCheckFailure = field(default_factory=OnCheckFailure)
     deliver: Deliver = field(default_factory=Deliver)

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from hermes_cron.domain import template
-from hermes_cron.domain.job import CatchUp, Job, Keep, Limits, Overlap, PlaybookUse, Template
+from hermes_cron.domain.job import (
+    PAUSE_AFTER,
+    CatchUp,
+    Deliver,
+    Job,
+    Keep,
+    Limits,
+    OnCheckFailure,
+    Overlap,
+    PlaybookUse,
+    Retries,
+    Template,
+    When,
+)
 from hermes_cron.errors import HermesCronError, ScheduleInPast
-from hermes_cron.jobs import keys
+from hermes_cron.jobs import follow_up, forms, keys
 from hermes_cron.jobs.frontmatter import Entry, Fault, FaultsFound, Parts, Table, read_table, refuse, split
 from hermes_cron.jobs.names import name_fault
 from hermes_cron.jobs.nearest import did_you_mean
@@ -22,10 +35,10 @@ from hermes_cron.jobs.save import span_text
 
 if TYPE_CHECKING:
     from hermes_cron.domain.schedule.trigger import Trigger
+    from hermes_cron.jobs.checks import Placed
 
 _LISTED_BY = {
     "skills": "hermes-cron skills list",
-    "databases": "hermes-cron db list",
     "tools": "hermes-cron tools list",
 }
 """The command that shows which names there are."""
@@ -39,11 +52,14 @@ class Known:
 
     ``strict`` is for ``add``, ``edit`` and ``check``: names must exist, the working folder too. A scheduler reads
     with ``strict=False``: what is missing then fails the run, with a reason, and a later ``db add`` heals it.
+    ``guard`` says why a database's query may not be sent, None where it may.
     """
 
     databases: frozenset[str] = frozenset()
     skills: Collection[str] | None = None
     tools: Collection[str] | None = None
+    targets: Collection[str] | None = None
+    guard: follow_up.Guard | None = None
     strict: bool = True
     limits: Limits = field(default_factory=Limits)
     keep: Keep = field(default_factory=Keep)
@@ -90,9 +106,9 @@ class _Reading:
 
     def _read(self, entry: Entry) -> None:
         if entry.key in keys.NOT_YET:
-            self.faults.append(keys.not_yet(entry))
+            self.faults.append(forms.not_yet(entry))
         elif entry.key not in keys.KEYS:
-            self.faults.append(keys.unknown_key(entry, frozenset(keys.KEYS) | keys.NOT_YET))
+            self.faults.append(forms.unknown_key(entry, frozenset(keys.KEYS) | keys.NOT_YET))
         else:
             try:
                 self._given[entry.key] = keys.KEYS[entry.key](entry.value, entry.key)
@@ -115,7 +131,7 @@ class _Reading:
         self._check_jitter(trigger, zone, now)
         prompt = self._prompt()
         given = self._given
-        limits: Limits = given.get("limits", self._known.limits)
+        limits = replace(self._known.limits, **given.get("limits", {}))
         return Job(
             name=self._name,
             description=given.get("description") or _first_line(prompt or given.get("script") or ""),
@@ -140,9 +156,16 @@ class _Reading:
             playbook=given.get("playbook", PlaybookUse()),
             databases=self._databases(prompt),
             model=given.get("model"),
+            fallback_models=_texts(given, "fallback_models"),
             tools=self._names("tools", self._known.tools) if "tools" in given else None,
             limits=limits,
             timeout=self._timeout(limits),
+            retries=given.get("retries", Retries()),
+            pause_after=given.get("pause_after", PAUSE_AFTER),
+            checks=tuple(placed.check for placed in self._checks()),
+            on_check_failure=self._on_check_failure(),
+            deliver=self._deliver(),
+            ping=given.get("ping"),
             keep=given.get("keep", self._known.keep),
             template=given.get("template", Template.PLAIN),
         )
@@ -202,21 +225,37 @@ class _Reading:
         if "script" in self._lines:
             if text:
                 self._fault("script", "script: excludes a prompt below the keys")
-            for key in ("skills", "model"):
-                if key in self._lines:
-                    self._fault(key, f"{key}: not with script, which runs without a model")
+            self._refuse_a_models_keys()
             return None
         if not text:
             self._fault("", 'the prompt below the second "---" is empty', self._parts.body_line)
-        elif self._given.get("template") is Template.JINJA:
-            self._check_jinja(text)
         else:
-            variables: Mapping[str, object] = self._given.get("vars", {})
-            for placeholder in template.placeholders(text):
-                wrong = template.fault(placeholder, variables)
-                if wrong:
-                    self._fault("", wrong, self._body_line(placeholder.line))
+            self._check_braces(text, self._body_line)
         return text
+
+    def _refuse_a_models_keys(self) -> None:
+        """What a script's job may not say, for it would do nothing."""
+        for key in ("skills", "model", "fallback_models"):
+            if key in self._lines:
+                self._fault(key, f"{key}: not with script, which runs without a model")
+        for key in ("tokens", "cost_usd", "cost_usd_per_day"):
+            if key in self._given.get("limits", {}):
+                message = f"limits.{key}: not with script, which runs without a model"
+                self._fault("limits", message, self._line_of("limits", key))
+        if self._given.get("on_check_failure", {}).get("attempts"):
+            message = "on_check_failure.attempts: not with script, which has no agent to ask again"
+            self._fault("on_check_failure", message, self._line_of("on_check_failure", "attempts"))
+
+    def _check_braces(self, text: str, place: Callable[[int], int]) -> None:
+        """``place`` turns a line of the text into one of the file."""
+        if self._given.get("template") is Template.JINJA:
+            self._check_jinja(text, place)
+            return
+        variables: Mapping[str, object] = self._given.get("vars", {})
+        for placeholder in template.placeholders(text):
+            wrong = template.fault(placeholder, variables)
+            if wrong:
+                self._fault("", wrong, place(placeholder.line))
 
     def _secrets(self, prompt: str | None) -> None:
         if secret := spelled_out(prompt or ""):
@@ -224,18 +263,18 @@ class _Reading:
         if secret := spelled_out(str(self._given.get("script") or "")):
             self._fault("script", _in_plain_sight("script", secret[0]))
 
-    def _check_jinja(self, text: str) -> None:
+    def _check_jinja(self, text: str, place: Callable[[int], int]) -> None:
         from jinja2 import TemplateSyntaxError, meta
         from jinja2.sandbox import SandboxedEnvironment
 
         try:
             tree = SandboxedEnvironment().parse(text)
         except TemplateSyntaxError as error:
-            self._fault("", f"template: {error.message}", self._body_line(error.lineno))
+            self._fault("", f"template: {error.message}", place(error.lineno))
             return
         for unknown in sorted(meta.find_undeclared_variables(tree) - set(template.NAMES)):
             at = next((number for number, line in enumerate(text.split("\n"), 1) if unknown in line), 1)
-            self._fault("", f'template: unknown name "{unknown}"', self._body_line(at))
+            self._fault("", f'template: unknown name "{unknown}"', place(at))
 
     def _body_line(self, line: int) -> int:
         body = self._parts.body
@@ -259,6 +298,40 @@ class _Reading:
             self._fault("workdir", f'workdir: no folder "{text}"', line)
         return str(text)
 
+    # --- what follows a run -----------------------------------------------------------------------------------------
+
+    def _checks(self) -> tuple[Placed, ...]:
+        checks: tuple[Placed, ...] = self._given.get("checks", ())
+        self.faults.extend(follow_up.secrets_in_sight(checks))
+        if self._known.strict:
+            self.faults.extend(follow_up.wrong_queries(checks, self._known.databases, self._known.guard))
+        return checks
+
+    def _on_check_failure(self) -> OnCheckFailure:
+        given: Mapping[str, Any] = self._given.get("on_check_failure", {})
+        if given and "checks" not in self._lines:
+            self._fault("on_check_failure", "on_check_failure: the job has no checks")
+        self._known_targets("on_check_failure.notify", given.get("notify", ()))
+        return OnCheckFailure(attempts=given.get("attempts", 0), notify=_texts(given, "notify"))
+
+    def _deliver(self) -> Deliver:
+        given: Mapping[str, Any] = self._given.get("deliver", {})
+        self._known_targets("deliver", given.get("to", ()))
+        title, line = given.get("title", (None, 1))
+        if title is not None:
+            self._check_braces(title, lambda _: line)
+        return Deliver(to=_texts(given, "to"), when=given.get("when", When.ALWAYS), title=title)
+
+    def _known_targets(self, key: str, words: forms.Words) -> None:
+        if self._known.strict and self._known.targets is not None:
+            self.faults.extend(follow_up.unknown_targets(key, words, self._known.targets))
+
+    def _line_of(self, key: str, member: str) -> int | None:
+        """The line of a member of a mapping."""
+        value = next(entry.value for entry in self._table.entries if entry.key == key)
+        members = value.entries if isinstance(value, Table) else ()
+        return next((entry.line for entry in members if entry.key == member), None)
+
     # --- names --------------------------------------------------------------------------------------------------
 
     def _names(self, key: str, known: Collection[str] | None) -> tuple[str, ...]:
@@ -272,7 +345,10 @@ class _Reading:
     def _databases(self, prompt: str | None) -> tuple[str, ...]:
         """As listed, else as the prompt names them."""
         if "databases" in self._lines:
-            return self._names("databases", self._known.databases)
+            words: forms.Words = self._given.get("databases", ())
+            if self._known.strict:
+                self.faults.extend(follow_up.unknown_databases("databases", words, self._known.databases))
+            return _texts(self._given, "databases")
         named = databases_named(prompt or "", self._known.databases)
         if self._known.strict and self._known.databases and named.unknown:
             error = no_database(named.unknown[0], sorted(self._known.databases))
@@ -319,7 +395,7 @@ def _in_plain_sight(where: str, kind: str) -> str:
 
 def _first_line(text: str) -> str:
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= keys.DESCRIPTION_MAX else line[: keys.DESCRIPTION_MAX - 1] + "…"
+    return line if len(line) <= forms.LINE_MAX else line[: forms.LINE_MAX - 1] + "…"
 
 
 def near_zone(name: str) -> str:

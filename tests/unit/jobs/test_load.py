@@ -230,7 +230,7 @@ def test_not_utf8_has_its_line() -> None:
         ("on: x", 'unknown key "on", did you mean "schedule"?'),
         ("enabled: no", 'unknown key "enabled", did you mean "paused: REASON"?'),
         ("limits: {minute: 5}", 'unknown key "minute" in limits, did you mean "minutes"?'),
-        ("limits: {tokens: 5}", '"limits.tokens" is not yet available in this version'),
+        ("limits: {writes: 5}", '"limits.writes" is not yet available in this version'),
         ("limits: {minutes: 0}", "limits.minutes: expected minutes above 0 and at most 43200 (30 days)"),
         ("limits: {iterations: 1.5}", "limits.iterations: expected a whole number above 0, not the number 1.5"),
         ("limits: 5", "limits: expected a mapping such as {minutes: ...}, not the number 5"),
