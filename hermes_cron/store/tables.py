@@ -359,6 +359,7 @@ class DeliveryRow(SQLModel, table=True):
         CheckConstraint(f"state IN ({_DELIVERY_STATES})", name="deliveries_state"),
         Index("deliveries_due", "next_try_at", sqlite_where=text("state = 'queued'")),
         Index("deliveries_target", "job_uid", "target", "number"),
+        Index("deliveries_state", "state", "created_at", "kind"),
     )
 
     number: int | None = Field(default=None, primary_key=True)  # people say d52

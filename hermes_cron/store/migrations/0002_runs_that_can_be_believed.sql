@@ -121,6 +121,8 @@ CREATE TABLE deliveries (
 
 CREATE INDEX deliveries_due ON deliveries (next_try_at) WHERE state = 'queued';
 
+CREATE INDEX deliveries_state ON deliveries (state, created_at, kind);
+
 CREATE INDEX deliveries_target ON deliveries (job_uid, target, number);
 
 CREATE INDEX ix_deliveries_run_id ON deliveries (run_id);

@@ -1,0 +1,391 @@
+"""Which messages are to be sent, which of them are being sent now, and what became of the others?
+
+A row is written in the transaction of what it tells of (``put``). A sender takes due rows by writing its name into
+``sending_by`` (``claim``); the receipt and the next claim are one transaction (``settle``). A row that has a name in
+it is in somebody's hand: if that process dies, nobody knows whether the message arrived (``lost``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    update,
+)
+
+from hermes_cron.domain.delivery import DeliveryKind, DeliveryState, message_id, people_say
+from hermes_cron.errors import Conflict, NotFound
+from hermes_cron.store import counters
+from hermes_cron.store.prepared import Prepared
+from hermes_cron.store.tables import DeliveryRow
+
+_rows = DeliveryRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+
+NO_PLATFORM = "none"
+"""The platform of what went nowhere: silent, or to a target that is not configured."""
+
+_NEW = (
+    "kind", "run_id", "job_uid", "job_name", "incident", "target", "state", "reason", "title", "body", "text_hash",
+    "created_at", "next_try_at", "attempts",
+)  # fmt: skip
+_INSERT = Prepared(insert(_rows), _NEW)
+_NEWEST = Prepared(select(func.last_insert_rowid()))
+_LAST_HASH = Prepared(
+    select(_rows.c.text_hash)
+    .where(
+        _rows.c.job_uid == bindparam("uid"),
+        _rows.c.target == bindparam("name"),
+        _rows.c.text_hash.is_not(None),
+        _rows.c.state.in_([DeliveryState.SENT.value, DeliveryState.QUEUED.value, DeliveryState.HELD.value]),
+    )
+    .order_by(_rows.c.number.desc())
+    .limit(1)
+)
+_QUEUED = _rows.c.state == DeliveryState.QUEUED.value
+_SHOWN = tuple(column for column in _rows.c if column.name not in {"body", "text_hash"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryView:
+    """A row of the outbox without its text. ``in_hand``: a sender has it right now. People say ``id``."""
+
+    number: int
+    kind: DeliveryKind
+    run_id: str | None
+    job_uid: str | None
+    job_name: str
+    incident: int | None
+    target: str
+    state: DeliveryState
+    reason: str | None
+    title: str
+    created_at: datetime
+    next_try_at: datetime | None
+    attempts: int
+    sending_by: str | None
+    sending_since: datetime | None
+    sent_at: datetime | None
+    receipt: str | None
+    error: str | None
+
+    @property
+    def id(self) -> str:
+        return people_say(self.number)
+
+    @property
+    def in_hand(self) -> bool:
+        return self.sending_by is not None
+
+    @property
+    def message_id(self) -> str:
+        """What receivers are told, the same at every try."""
+        return message_id(self.number, self.created_at, self.run_id, self.job_uid, self.target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """A row that this process sends now, with its text."""
+
+    view: DeliveryView
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What becomes of a claimed row. ``next_try_at`` goes with ``queued`` alone. ``platform`` is the target's kind."""
+
+    number: int
+    state: DeliveryState
+    text: str
+    platform: str
+    next_try_at: datetime | None = None
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def put(  # noqa: PLR0913  # the columns of a row, each by name
+    conn: Connection,
+    *,
+    kind: DeliveryKind,
+    target: str,
+    title: str,
+    body: str,
+    run_id: str | None,
+    job_uid: str | None,
+    job_name: str,
+    now: datetime,
+    state: DeliveryState = DeliveryState.QUEUED,
+    reason: str | None = None,
+    incident: int | None = None,
+    text_hash: str | None = None,
+) -> int:
+    """One message to one target, in the caller's transaction; its number.
+
+    ``queued`` is sent by the next sender that looks. ``silent`` and ``held`` say why in ``reason``. Title and body are
+    complete and redacted. ``text_hash`` is of the report alone: what ``last_hash`` answers later.
+    """
+    _INSERT.run(
+        conn,
+        {
+            "kind": kind.value,
+            "run_id": run_id,
+            "job_uid": job_uid,
+            "job_name": job_name,
+            "incident": incident,
+            "target": target,
+            "state": state.value,
+            "reason": reason,
+            "title": title,
+            "body": body,
+            "text_hash": text_hash,
+            "created_at": now,
+            "next_try_at": now if state is DeliveryState.QUEUED else None,
+            "attempts": 0,
+        },
+    )
+    if state is DeliveryState.SILENT and kind is not DeliveryKind.PING:
+        counters.raise_by(conn, [_counted(NO_PLATFORM, state)])
+    number = _NEWEST.first(conn, {})
+    assert number is not None  # noqa: S101  # a function has one row
+    return int(number[0])
+
+
+def claim(conn: Connection, owner: str, now: datetime, *, limit: int, full: Collection[str] = ()) -> list[Claimed]:
+    """Make at most ``limit`` due messages ``owner``'s to send, none of the targets in ``full``.
+
+    A ping waits for the pings of its run before it, a recovery for the failure that it ends.
+    """
+    if limit < 1:
+        return []
+    query = select(_rows).where(_due(now), _in_order()).order_by(_rows.c.next_try_at, _rows.c.number).limit(limit)
+    if full:
+        query = query.where(_rows.c.target.not_in(sorted(full)))
+    found = [dict(row) for row in conn.execute(query).mappings()]
+    if found:
+        conn.execute(
+            update(_rows)
+            .where(_rows.c.number.in_([row["number"] for row in found]))
+            .values(sending_by=owner, sending_since=now, attempts=_rows.c.attempts + 1)
+        )
+    return [
+        Claimed(
+            view=_view({**row, "sending_by": owner, "sending_since": now, "attempts": row["attempts"] + 1}),
+            body=row["body"],
+        )
+        for row in found
+    ]
+
+
+def settle(conn: Connection, owner: str, receipt: Receipt, now: datetime) -> bool:
+    """Write down what a try came to; False when the row is not in ``owner``'s hand any more."""
+    state = receipt.state
+    sent = state is DeliveryState.SENT
+    values: dict[str, object] = {
+        "state": state,
+        "next_try_at": receipt.next_try_at,
+        "sending_by": None,
+        "sending_since": None,
+        "sent_at": now if sent else None,
+        "receipt": receipt.text if sent else None,
+        "error": None if sent or state is DeliveryState.SILENT else receipt.text,
+    }
+    if state is DeliveryState.SILENT:
+        values["reason"] = receipt.text
+    kind = conn.execute(
+        update(_rows)
+        .where(_rows.c.number == receipt.number, _rows.c.sending_by == owner, _QUEUED)
+        .values(values)
+        .returning(_rows.c.kind)
+    ).scalar()
+    if kind is None:
+        return False
+    if state is not DeliveryState.QUEUED and kind != DeliveryKind.PING:
+        counters.raise_by(conn, [_counted(receipt.platform, state)])
+    return True
+
+
+DIED = "died between send and receipt"
+
+
+def lost(
+    conn: Connection, owners: Collection[str], now: datetime, *, provable: Collection[str], platforms: Mapping[str, str]
+) -> list[DeliveryView]:
+    """What becomes of the messages that dead ``owners`` had in their hands; those that are ``unknown`` now.
+
+    A target in ``provable`` can tell whether a message arrived, and is asked before the next try: its messages are
+    queued again. ``scheduler.sending`` calls this at every look, so nobody else has to.
+    """
+    found = [view for view in in_hand(conn) if view.sending_by in owners]
+    unknown: list[DeliveryView] = []
+    for view in found:
+        again = view.kind is DeliveryKind.PING or view.target in provable
+        receipt = Receipt(
+            number=view.number,
+            state=DeliveryState.QUEUED if again else DeliveryState.UNKNOWN,
+            text=DIED,
+            platform=platforms.get(view.target, NO_PLATFORM),
+            next_try_at=now if again else None,
+        )
+        if settle(conn, view.sending_by or "", receipt, now) and not again:
+            unknown.append(view)
+    return unknown
+
+
+def retry(conn: Connection, number: int, now: datetime) -> DeliveryView:
+    """Queue a failed or unknown message once more, with all its tries. Raises ``NotFound``, ``Conflict``."""
+    view = one(conn, number)
+    if view.state not in {DeliveryState.FAILED, DeliveryState.UNKNOWN}:
+        raise Conflict(f"{view.id} is {view.state}: there is nothing to try again", hint="hermes-cron outbox list")
+    conn.execute(
+        update(_rows)
+        .where(_rows.c.number == number, _rows.c.state == view.state)
+        .values(state=DeliveryState.QUEUED, next_try_at=now, attempts=0, error=None)
+    )
+    return one(conn, number)
+
+
+def forget(conn: Connection, run_ids: Sequence[str]) -> None:
+    """Remove what was sent of these runs. What ``last_hash`` answers from stays: an old report is still the last."""
+    of_runs = _rows.c.run_id.in_(run_ids)
+    jobs = select(_rows.c.job_uid).where(of_runs)
+    newest = (
+        select(func.max(_rows.c.number))
+        .where(_rows.c.job_uid.in_(jobs), _rows.c.text_hash.is_not(None), _rows.c.state == DeliveryState.SENT)
+        .group_by(_rows.c.job_uid, _rows.c.target)
+    )
+    conn.execute(delete(_rows).where(of_runs, not_(_QUEUED), _rows.c.number.not_in(newest)))
+
+
+# --- looking ----------------------------------------------------------------------------------------------------------
+
+
+def of_runs(conn: Connection, run_ids: Iterable[str]) -> dict[str, list[DeliveryView]]:
+    """The messages of these runs, oldest first; pings are none. A run without messages is not in the answer."""
+    ids = list(run_ids)
+    found: defaultdict[str, list[DeliveryView]] = defaultdict(list)
+    for at in range(0, len(ids), 500):
+        query = (
+            select(*_SHOWN)
+            .where(_rows.c.run_id.in_(ids[at : at + 500]), _rows.c.kind != DeliveryKind.PING)
+            .order_by(_rows.c.number)
+        )
+        for row in conn.execute(query).mappings():
+            found[row["run_id"]].append(_view(row))
+    return dict(found)
+
+
+def last_hash(conn: Connection, job_uid: str, target: str) -> str | None:
+    """The hash of the last report that this target got or is about to get; None: it never got one."""
+    row = _LAST_HASH.first(conn, {"uid": job_uid, "name": target})
+    return None if row is None else str(row[0])
+
+
+def counts(conn: Connection, since: datetime) -> Counter[DeliveryState]:
+    """How many messages of after ``since`` are in which state, pings left out."""
+    query = (
+        select(_rows.c.state, func.count().label("n"))
+        .where(
+            _rows.c.state.in_([state.value for state in DeliveryState]),  # so that the index of states is used
+            _rows.c.created_at > since,
+            _rows.c.kind != DeliveryKind.PING,
+        )
+        .group_by(_rows.c.state)
+    )
+    return Counter({DeliveryState(row.state): row.n for row in conn.execute(query)})
+
+
+def listed(
+    conn: Connection,
+    *,
+    states: Collection[DeliveryState] = (),
+    job_name: str | None = None,
+    pings: bool = False,
+    limit: int = 100,
+) -> list[DeliveryView]:
+    """Rows of the outbox, newest first."""
+    query = select(*_SHOWN).order_by(_rows.c.number.desc()).limit(limit)
+    if states:
+        query = query.where(_rows.c.state.in_([state.value for state in states]))
+    if job_name is not None:
+        query = query.where(_rows.c.job_name == job_name)
+    if not pings:
+        query = query.where(_rows.c.kind != DeliveryKind.PING)
+    return [_view(row) for row in conn.execute(query).mappings()]
+
+
+def one(conn: Connection, number: int) -> DeliveryView:
+    """Raises ``NotFound``."""
+    row = conn.execute(select(*_SHOWN).where(_rows.c.number == number)).mappings().first()
+    if row is None:
+        raise NotFound(f'no delivery "{people_say(number)}"', hint="hermes-cron outbox list --all")
+    return _view(row)
+
+
+def in_hand(conn: Connection) -> list[DeliveryView]:
+    """What senders, dead or alive, have in their hands now."""
+    query = select(*_SHOWN).where(_QUEUED, _rows.c.next_try_at.is_not(None), _rows.c.sending_by.is_not(None))
+    return [_view(row) for row in conn.execute(query).mappings()]
+
+
+def next_due(conn: Connection) -> datetime | None:
+    """When the next message is to be tried; None: nothing waits."""
+    query = select(func.min(_rows.c.next_try_at)).where(_QUEUED, _rows.c.sending_by.is_(None))
+    found: datetime | None = conn.execute(query).scalar()
+    return found
+
+
+def waiting_of(conn: Connection, run_id: str) -> int:
+    """How many messages of the run are neither sent nor given up, and due before long."""
+    query = select(func.count()).where(_rows.c.run_id == run_id, _QUEUED, _rows.c.kind != DeliveryKind.PING)
+    return int(conn.execute(query).scalar() or 0)
+
+
+# --- inside -----------------------------------------------------------------------------------------------------------
+
+
+def _due(now: datetime) -> ColumnElement[bool]:
+    return and_(_QUEUED, _rows.c.next_try_at <= now, _rows.c.sending_by.is_(None))
+
+
+def _in_order() -> ColumnElement[bool]:
+    """Not before what it follows. Other messages overtake each other: one that is tried for hours holds up nothing."""
+    earlier = _rows.alias("earlier")
+    still = and_(earlier.c.state == DeliveryState.QUEUED.value, earlier.c.number < _rows.c.number)
+    ping = select(earlier.c.number).where(still, earlier.c.run_id == _rows.c.run_id, earlier.c.kind == _rows.c.kind)
+    failure = select(earlier.c.number).where(
+        still,
+        earlier.c.job_uid == _rows.c.job_uid,
+        earlier.c.target == _rows.c.target,
+        earlier.c.incident == _rows.c.incident,
+    )
+    return and_(
+        or_(_rows.c.kind != DeliveryKind.PING.value, not_(ping.exists())),
+        or_(_rows.c.kind != DeliveryKind.RECOVERY.value, not_(failure.exists())),
+    )
+
+
+def _counted(platform: str, state: DeliveryState) -> counters.Raise:
+    return counters.DELIVERIES, {"platform": platform, "outcome": state.value}, 1
+
+
+def _view(row: RowMapping | dict[str, Any]) -> DeliveryView:
+    values = {column.name: row[column.name] for column in _SHOWN}
+    return DeliveryView(
+        **{**values, "kind": DeliveryKind(values["kind"]), "state": DeliveryState(values["state"])},
+    )
