@@ -127,7 +127,8 @@ class Outcome:
     over the run.
 
     ``cost_usd`` None is unknown, never 0. ``result`` is JSON that the job's next run compares itself with.
-    ``output_path`` is relative to the home. ``silent``: it ended well and had nothing to say.
+    ``output_path`` is relative to the home. ``title`` is ``deliver.title``, rendered; None: the job's name.
+    ``silent``: it ended well and had nothing to say.
 
     A state that is no end: ``queued`` (released at a shutdown, any scheduler goes on with it) and
     ``waiting_approval`` (``parked`` names the effects that a person decides about).
@@ -151,6 +152,7 @@ class Outcome:
     cost_usd: float | None = None
     result: str | None = None
     output_path: str | None = None
+    title: str | None = None
     silent: bool = False
     checks: tuple[CheckResult, ...] = ()
     skills: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ def near(instant: datetime, zone: ZoneInfo, lang: str, *, now: datetime) -> str:
     if same_day(instant, now, zone):
         return clock(local)
     if abs(instant - now) <= _WEEK:
-        return f"{_DAYS[lang][local.weekday()]}{'' if lang == 'zh' else ' '}{clock(local)}"
+        return f"{_DAYS[lang][local.weekday()]} {clock(local)}"
     return due(instant, zone, lang, now=now)
 
 
