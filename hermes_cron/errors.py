@@ -287,6 +287,7 @@ class ModelError(HermesCronError):
 
     ``passing``: it may pass by itself, so the run waits and goes on. ``paid``: the call may have cost something; set on
     the error where its kind does not say. ``usage`` is what the provider reported for it, None when it did not.
+    ``retry_after_s`` is what the server asked for (RFC 9110 10.2.3), None when it did not say.
     """
 
     code = "ModelError"
@@ -294,10 +295,11 @@ class ModelError(HermesCronError):
     passing: ClassVar[bool] = False
     paid: bool = False
     usage: transcript.Usage | None = None
+    retry_after_s: float | None = None
 
 
 class ModelRateLimited(ModelError):
-    """HTTP 429. ``retry_after_s`` is what the server asked for (RFC 9110 10.2.3), None when it did not say."""
+    """HTTP 429: too much for now."""
 
     code = "ModelRateLimited"
     reason = "rate_limited"

@@ -92,7 +92,7 @@ class ModelSettings:
     key: str | None = field(default=None, repr=False)
     stream: bool = False
     timeout_s: float = 120.0
-    max_tokens: int | None = None
+    max_tokens: int = 8192
     temperature: float | None = None
 
 
@@ -282,7 +282,7 @@ def _model(tables: Mapping[str, object], env: Environment) -> ModelSettings:
         key=env.api_key,
         stream=_get(tables, "model.stream", bool),
         timeout_s=_get(tables, "model.timeout_s", float),
-        max_tokens=_maybe(tables, "model.max_tokens", int),
+        max_tokens=_get(tables, "model.max_tokens", int),
         temperature=_maybe(tables, "model.temperature", float),
     )
 

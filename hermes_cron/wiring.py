@@ -320,6 +320,8 @@ class App:
                 parameters=parameters,
                 playbooks=_Playbooks(self.language),
                 open_journal=self._open_journal,
+                resume_journal=self._resume_journal,
+                purse=lambda taken: None,
                 last_run=self._last_run,
                 run_command=run_command,
                 base_env=command_environment(),
@@ -358,6 +360,15 @@ class App:
 
         return SqlJournal.begin(
             self.store, self.clock, run_id=taken.id, fence=taken.fence, header=header, messages=messages
+        )
+
+    def _resume_journal(self, taken: TakenRun) -> Journal:
+        from hermes_cron.store.journal import SqlJournal
+
+        if taken.session is None:
+            raise ValueError("the run has no session to go on with")
+        return SqlJournal.open(
+            self.store, self.clock, run_id=taken.id, fence=taken.fence, session_id=taken.session
         )
 
     def _last_run(self, taken: TakenRun) -> LastRun:

@@ -19,8 +19,9 @@ OUTPUT_LIMIT = "max_tokens"
 OPENAI_OUTPUT_LIMIT = "max_completion_tokens"
 _OPENAI_HOSTS = ("api.openai.com", ".openai.azure.com", ".services.ai.azure.com")
 
-
 DEFAULT_MAX_TOKENS = 8192
+"""As ``model.max_tokens`` of the settings: what most models in use may say in one reply, ten times a long report, and
+small enough that a cap in dollars does not refuse a call for what it will not use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,5 +79,5 @@ def endpoint_of(settings: ModelSettings, secret: Callable[[str], str]) -> Endpoi
         base_url=settings.base_url or OPENAI_URL,
         key=key,
         stream=settings.stream,
-        max_tokens=settings.max_tokens or DEFAULT_MAX_TOKENS,
+        max_tokens=settings.max_tokens,
     )

@@ -14,6 +14,7 @@ from hermes_cron.errors import (
     ModelError,
     ModelGarbage,
     ModelOverloaded,
+    ModelQuota,
     ModelRateLimited,
     ModelRefused,
     ModelTimeout,
@@ -21,8 +22,25 @@ from hermes_cron.errors import (
 from hermes_cron.models.wording import error_text
 
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"})
-_REFUSAL_CODES = frozenset({"content_filter", "content_policy_violation"})
-_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_REFUSAL_CODES = frozenset({"content_filter", "content_policy_violation", "data_inspection_failed"})
+# OpenAI's, then those of servers that copied its interface: Moonshot, DashScope, Volcengine, gateways.
+_QUOTA_CODES = frozenset(
+    {
+        "insufficient_quota",
+        "billing_hard_limit",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "credit_balance_exhausted",
+        "organization_spend_limit_exceeded",
+        "organization_usage_limit_exceeded",
+        "project_spend_limit_exceeded",
+        "exceeded_current_quota_error",
+        "insufficient_balance",
+        "insufficient_credits",
+        "arrearage",
+        "accountoverdueerror",
+    }
+)
 _RATE_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited"})
 _OVERLOAD_CODES = frozenset({"overloaded_error", "server_error", "service_unavailable", "internal_error", "api_error"})
 # vLLM, OpenRouter, Gemini and Anthropic's compatible endpoints answer 400 with a sentence and no code of its own.
@@ -34,6 +52,11 @@ _CONTEXT_SENTENCES = (
     "exceeds the maximum number of tokens",
     "prompt is too long",
 )
+# Anthropic's and Zhipu's, which come as 400 and 429 without a code that says so. Gemini says "exceeded your current
+# quota" of a limit by the minute, too, so that sentence proves nothing.
+_QUOTA_SENTENCES = ("credit balance is too low", "insufficient balance", "余额不足")
+_YEAR_S = 366 * 86_400.0
+_BILLING = "The account's credit or quota is used up: see the provider's billing page. Waiting does not help."
 
 
 def fault_of(
@@ -48,12 +71,10 @@ def fault_of(
     error = body.get("error", body) if isinstance(body, Mapping) else body
     codes = codes_of(error)
     fact = f"{place} answered {status}: {error_text(error)}"
-    by_code = _by_code(codes, fact)
-    if by_code is not None and not (status == 429 or status >= 500):
-        return by_code
-    if status == 429:
-        return _rate_limited(codes, fact, retry_after_s=read_retry_after(headers or {}, now))
-    return _by_status(status, error, fact)
+    fault = _by_code(codes, error, fact, trusted=status != 429 and status < 500) or _by_status(status, error, fact)
+    if fault.passing:
+        fault.retry_after_s = read_retry_after(headers or {}, now)
+    return fault
 
 
 def fault_inside(error: object, *, place: str) -> ModelError:
@@ -63,61 +84,80 @@ def fault_inside(error: object, *, place: str) -> ModelError:
         if code.isdigit() and 400 <= int(code) < 600:
             return fault_of(int(code), {"error": error}, place=place)
     fact = f"{place} answered with an error: {error_text(error)}"
-    return _by_code(codes, fact) or ModelGarbage(fact)
+    return _by_code(codes, error, fact) or ModelGarbage(fact)
 
 
 def codes_of(error: object) -> frozenset[str]:
-    """``code`` and ``type`` of an error object, as text."""
+    """``code`` and ``type`` of an error object, as text in lower case."""
     if not isinstance(error, Mapping):
         return frozenset()
     found = [error.get("code"), error.get("type")]
     inner = error.get("innererror")  # Azure
     if isinstance(inner, Mapping):
         found.append(inner.get("code"))
-    return frozenset(str(code) for code in found if isinstance(code, str | int) and not isinstance(code, bool))
+    return frozenset(str(code).lower() for code in found if isinstance(code, str | int) and not isinstance(code, bool))
 
 
-def _by_code(codes: frozenset[str], fact: str) -> ModelError | None:
-    if codes & _CONTEXT_CODES:
-        return ModelContextLength(fact)
-    if codes & _REFUSAL_CODES:
-        return ModelRefused(fact)
-    if codes & (_RATE_CODES | _QUOTA_CODES):
-        return _rate_limited(codes, fact, retry_after_s=None)
-    if codes & _OVERLOAD_CODES:
-        return ModelOverloaded(fact)
+def _by_code(codes: frozenset[str], error: object, fact: str, *, trusted: bool = True) -> ModelError | None:
+    """Not ``trusted``: the status says what it is, but for a quota, which looks like a rate limit."""
+    if codes & _QUOTA_CODES or _says(error, _QUOTA_SENTENCES):
+        return ModelQuota(fact, hint=_BILLING)
+    if not trusted:
+        return None
+    for known, kind in _BY_CODE:
+        if codes & known:
+            return kind(fact)
     return None
 
 
-def _rate_limited(codes: frozenset[str], fact: str, *, retry_after_s: float | None) -> ModelRateLimited:
-    if codes & _QUOTA_CODES:
-        # Waiting does not help: an hour is the least after which asking again could make sense.
-        hint = "The account's quota is used up: see the provider's billing page."
-        return ModelRateLimited(fact, retry_after_s=retry_after_s or 3600.0, hint=hint)
-    return ModelRateLimited(fact, retry_after_s=retry_after_s)
+_BY_CODE: tuple[tuple[frozenset[str], type[ModelError]], ...] = (
+    (_CONTEXT_CODES, ModelContextLength),
+    (_REFUSAL_CODES, ModelRefused),
+    (_RATE_CODES, ModelRateLimited),
+    (_OVERLOAD_CODES, ModelOverloaded),
+)
 
 
 def _by_status(status: int, error: object, fact: str) -> ModelError:
+    if (known := _BY_STATUS.get(status)) is not None:
+        kind, hint = known
+        return kind(fact, hint=hint)
     if status >= 500:
         return ModelOverloaded(fact)
-    if status in (401, 403):
-        return ModelAuth(fact, hint="Set the key: hermes-cron model set NAME --key secret:NAME")
-    if status == 402:
-        return ModelAuth(fact, hint="The account has no credit: see the provider's billing page.")
-    if status == 408:
-        return ModelTimeout(fact)
-    if status == 413 or _says_too_long(error):
+    if _says(error, _CONTEXT_SENTENCES):
         return ModelContextLength(fact)
     return ModelBadRequest(fact, hint="The model and its server: hermes-cron model show, hermes-cron model list")
 
 
-def _says_too_long(error: object) -> bool:
+_SET_KEY = "Set the key: hermes-cron model set NAME --key secret:NAME"
+_BY_STATUS: Mapping[int, tuple[type[ModelError], str | None]] = {
+    401: (ModelAuth, _SET_KEY),
+    402: (ModelQuota, _BILLING),
+    403: (ModelAuth, _SET_KEY),
+    408: (ModelTimeout, None),
+    413: (ModelContextLength, None),
+    429: (ModelRateLimited, None),
+    # behind a gateway the model may have answered, and been paid for
+    504: (ModelTimeout, None),
+    524: (ModelTimeout, None),
+}
+
+
+def _says(error: object, sentences: tuple[str, ...]) -> bool:
     text = error_text(error, limit=4000).lower()
-    return any(sentence in text for sentence in _CONTEXT_SENTENCES)
+    return any(sentence in text for sentence in sentences)
 
 
 def read_retry_after(headers: Mapping[str, str], now: datetime | None) -> float | None:
-    """Seconds: RFC 9110 10.2.3 (a number or an HTTP date), or OpenAI's ``retry-after-ms``. None when not said."""
+    """Seconds: RFC 9110 10.2.3 (a number or an HTTP date), or OpenAI's ``retry-after-ms``. None when not said.
+
+    At most a year, which nobody waits for: a number of any size must not break the arithmetic of dates.
+    """
+    said = _read_retry_after(headers, now)
+    return None if said is None else min(said, _YEAR_S)
+
+
+def _read_retry_after(headers: Mapping[str, str], now: datetime | None) -> float | None:
     lower = {name.lower(): value.strip() for name, value in headers.items()}
     millis = _number(lower.get("retry-after-ms"))
     if millis is not None:

@@ -32,7 +32,7 @@ from hermes_cron.models.endpoint import Endpoint
 from hermes_cron.models.faults import fault_of
 from hermes_cron.models.retry import wait_before_retry
 from hermes_cron.models.stream import Assembly, events
-from hermes_cron.models.wire import estimated_usage, read_completion, read_usage
+from hermes_cron.models.wire import estimated_usage, is_cut, read_completion, read_usage
 from hermes_cron.models.wording import quote, without
 
 if TYPE_CHECKING:
@@ -145,9 +145,15 @@ class OpenAICompatible:
         return read_completion(data, asked_model=asked_model)
 
     def _refused(self, response: httpx2.Response) -> ModelError:
-        response.read()
+        import httpx2
+
+        try:
+            response.read()
+            body = _parsed(response)
+        except httpx2.TransportError:
+            body = "its explanation was cut"  # the status says enough
         headers, now = response.headers, self._clock.now()
-        return fault_of(response.status_code, _parsed(response), place=self._place, headers=headers, now=now)
+        return fault_of(response.status_code, body, place=self._place, headers=headers, now=now)
 
     def _json(self, response: httpx2.Response) -> Any:
         kind = response.headers.get("content-type", "")
@@ -160,6 +166,8 @@ class OpenAICompatible:
             return json.loads(response.content)
         except ValueError as error:
             shown = quote(response.text) or "an empty body"
+            if is_cut(response.text):
+                raise StreamTruncated(f"{self._place} cut the reply: {shown}") from error
             raise ModelGarbage(f"{self._place} answered {response.status_code} without JSON: {shown}") from error
 
     def _data(self, response: httpx2.Response, *, first_s: float, ends: float) -> Any:
@@ -265,7 +273,10 @@ class OpenAICompatible:
             return ModelTimeout(f"{self._place} did not answer in time", hint=_TIMEOUT)
         if isinstance(cause, httpx2.DecodingError):
             return ModelGarbage(f"{self._place} sent a body that cannot be decoded: {_why(cause)}")
-        return ModelUnreachable(f"{self._place} cannot be reached: {_why(cause)}", hint=_CHECK)
+        fault = ModelUnreachable(f"{self._place} cannot be reached: {_why(cause)}", hint=_CHECK)
+        # A connection that broke after the request went out may have been answered on the other side.
+        fault.paid = isinstance(cause, httpx2.RemoteProtocolError | httpx2.ReadError)
+        return fault
 
 
 _CHECK = "Is the address right and the server up? hermes-cron model show, hermes-cron model test"

@@ -27,6 +27,6 @@ def wait_before_retry(error: ModelError, *, attempt: int, time_left_s: float) ->
     if attempt >= ATTEMPTS or not isinstance(error, ModelRateLimited | ModelOverloaded | ModelUnreachable):
         return None
     wait_s = _BACKOFF_S[attempt - 1]
-    if isinstance(error, ModelRateLimited) and error.retry_after_s is not None:
+    if error.retry_after_s is not None:
         wait_s = error.retry_after_s
     return wait_s if wait_s <= LONGEST_WAIT_S and wait_s < time_left_s else None

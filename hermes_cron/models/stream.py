@@ -42,6 +42,7 @@ class Assembly:
         self._message: dict[str, Any] = {"role": "assistant"}
         self._calls: dict[int, dict[str, Any]] = {}
         self._finish: str | None = None
+        self._begun = False
         self._about: dict[str, Any] = {}
         self.ended = False
 
@@ -57,7 +58,9 @@ class Assembly:
         if not isinstance(frame, Mapping):
             raise ModelGarbage(f"{self._place} sent a frame that is no object: {quote(data)}")
         if frame.get("error"):
-            raise fault_inside(frame["error"], place=self._place)
+            fault = fault_inside(frame["error"], place=self._place)
+            fault.paid = fault.paid or self._begun
+            raise fault
         for key in ("id", "model", "usage"):
             if frame.get(key):
                 self._about[key] = frame[key]
@@ -74,7 +77,9 @@ class Assembly:
             return False
         for key, value in delta.items():
             self._delta(key, value)
-        return any(delta.get(key) for key in _PROGRESS)
+        progress = any(delta.get(key) for key in _PROGRESS)
+        self._begun = self._begun or progress
+        return progress
 
     def _delta(self, key: str, value: Any) -> None:
         if key == "tool_calls" and isinstance(value, list):
@@ -106,10 +111,6 @@ class Assembly:
         elif arguments is not None:
             call["function"]["arguments"] = arguments
         call.update({key: value for key, value in piece.items() if key not in ("function", "index") and value})
-
-    @property
-    def usage(self) -> object:
-        return self._about.get("usage")
 
     def completion(self) -> dict[str, Any]:
         """Raises ``StreamTruncated`` when no finish reason came: half a reply looks like a whole one otherwise."""

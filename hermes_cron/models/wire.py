@@ -12,28 +12,51 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hermes_cron.domain.transcript import Message, ModelReply, ToolCall, Usage
-from hermes_cron.errors import EmptyReply, ModelContextLength, ModelGarbage, ModelRefused, StreamTruncated
+from hermes_cron.errors import (
+    EmptyReply,
+    ModelError,
+    ModelGarbage,
+    ModelOverloaded,
+    ModelRefused,
+    ModelReplyCut,
+    StreamTruncated,
+)
 from hermes_cron.models.faults import fault_inside
 from hermes_cron.models.wording import kind_of, quote
 
 _UNNAMED = "unnamed_tool"
+_CUT = "length"
+_FILTERED = frozenset({"content_filter", "refusal", "safety", "sensitive"})  # OpenAI, Anthropic, Gemini, Zhipu
+_GAVE_UP = frozenset({"error", "insufficient_system_resource", "network_error"})  # OpenRouter, DeepSeek, Zhipu
 _CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
 def read_completion(data: object, *, asked_model: str) -> ModelReply:
-    """Raises ``ModelGarbage``, ``ModelRefused``, ``ModelContextLength``, ``StreamTruncated`` or ``EmptyReply``."""
+    """Raises the ``ModelError`` that the answer amounts to, with its usage; whatever held a choice was paid for.
+
+    A reply that was cut at its output limit has ``finish`` ``length``, its calls as they came: none can be trusted.
+    """
     if not isinstance(data, Mapping):
         raise ModelGarbage(f"the server answered with {kind_of(data)}, not with a completion")
+    try:
+        return _read_completion(data, asked_model=asked_model)
+    except ModelError as error:
+        error.usage = read_usage(data.get("usage"))
+        error.paid = error.paid or error.usage is not None or bool(data.get("choices"))
+        raise
+
+
+def _read_completion(data: Mapping[str, Any], *, asked_model: str) -> ModelReply:
     choice = _first_choice(data)
     message, calls = read_message(choice.get("message"))
     finish = choice.get("finish_reason")
     text = text_of(message.get("content"))
-    _check_finish(finish, message, text=text, calls=calls)
+    _check_finish(choice, message, text=text, calls=calls)
     return ModelReply(
         message=message,
         text=text,
         tool_calls=calls,
-        finish="tool_calls" if calls else str(finish or "stop"),
+        finish="tool_calls" if calls and finish != _CUT else str(finish or "stop"),
         usage=read_usage(data.get("usage")),
         model=str(data.get("model") or asked_model),
     )
@@ -148,23 +171,37 @@ def text_of(content: object) -> str:
     return "".join(part for part in parts if isinstance(part, str))
 
 
-def _check_finish(finish: object, message: Message, *, text: str, calls: tuple[ToolCall, ...]) -> None:
-    if finish == "content_filter":
+def _check_finish(choice: Mapping[str, Any], message: Message, *, text: str, calls: tuple[ToolCall, ...]) -> None:
+    finish = str(choice.get("finish_reason") or "").lower()
+    if choice.get("error"):
+        raise fault_inside(choice["error"], place="the server")
+    if finish in _FILTERED:
         raise ModelRefused("the provider's content filter withheld the reply")
-    if not calls and not text.strip():
-        if message.get("refusal"):
-            raise ModelRefused(f"the model refused: {quote(str(message['refusal']))}")
-        if finish == "length":
-            raise ModelContextLength(
-                "the reply was cut before its first word",
-                hint="Raise model.max_tokens; a model that reasons spends them before it answers.",
-            )
-        raise EmptyReply("the model said nothing: no text and no tool call")
-    if calls and finish in (None, "length") and not is_json(calls[-1].arguments):
-        raise StreamTruncated(
-            f"the reply ends inside the arguments of {calls[-1].name}",
-            hint="Raise model.max_tokens.",
+    if finish in _GAVE_UP:
+        raise ModelOverloaded(f"the server gave up in the middle of the reply: {finish}")
+    if not calls:
+        _check_words(finish, message, text=text)
+    elif not finish and not is_json(calls[-1].arguments):
+        raise StreamTruncated(f"the reply ends inside the arguments of {calls[-1].name}")
+
+
+def _check_words(finish: str, message: Message, *, text: str) -> None:
+    if refusal := str(message.get("refusal") or "").strip():
+        raise ModelRefused(f"the model refused: {quote(refusal)}")
+    if text.strip():
+        return
+    if finish == _CUT:
+        raise ModelReplyCut(
+            "the reply was cut before its first word",
+            hint="Raise model.max_tokens; a model that reasons spends them before it answers.",
         )
+    raise EmptyReply("the model said nothing: no text and no tool call")
+
+
+def is_cut(text: str) -> bool:
+    """A body that begins as an object and does not end as one: a connection without a length was closed in it."""
+    line = text.strip()
+    return line.startswith("{") and not line.endswith("}")
 
 
 def is_json(text: str) -> bool:

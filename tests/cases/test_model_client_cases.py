@@ -66,9 +66,6 @@ def test_a_cut_stream_is_asked_for_again_once_with_the_same_messages_then_fails(
     "cut",
     [
         pytest.param({"text": "x" * 100, "cut": 60}, id="body-shorter-than-announced"),
-        pytest.param(
-            {"tool_calls": [{"name": "w", "arguments": '{"path": "a'}], "finish": "length"}, id="max-tokens-in-a-call"
-        ),
         pytest.param({"tool_calls": [{"name": "w", "arguments": '{"path": "a'}], "finish": None}, id="no-finish"),
     ],
 )

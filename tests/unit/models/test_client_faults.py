@@ -12,17 +12,27 @@ from typing import Any
 
 import pytest
 
+from hermes_cron.domain.transcript import Usage
 from hermes_cron.errors import (
+    EmptyReply,
     ModelAuth,
     ModelBadRequest,
     ModelContextLength,
     ModelError,
     ModelGarbage,
+    ModelNotConfigured,
     ModelOverloaded,
+    ModelQuota,
     ModelRateLimited,
     ModelRefused,
+    ModelReplyCut,
     ModelTimeout,
     ModelUnreachable,
+    PlaybookDatabaseUnreachable,
+    PlaybookFailed,
+    PlaybookOneDatabase,
+    StreamStalled,
+    StreamTruncated,
 )
 from hermes_cron.models.endpoint import Endpoint
 from hermes_cron.models.openai_compatible import OpenAICompatible
@@ -37,7 +47,15 @@ def error(message: str = "no", **members: Any) -> dict[str, Any]:
 REFUSALS = [
     (401, error("Incorrect API key provided: sk-very-secret"), ModelAuth),
     (403, error(), ModelAuth),
-    (402, error("Insufficient credits"), ModelAuth),
+    (402, error("Insufficient credits"), ModelQuota),
+    (403, error(code="AccountOverdueError"), ModelQuota),
+    (400, error("Your credit balance is too low to access the API", type="invalid_request_error"), ModelQuota),
+    (400, error(code="billing_hard_limit_reached"), ModelQuota),
+    (429, error(code="billing_hard_limit"), ModelQuota),
+    (429, error(code="credit_balance_exhausted", type="insufficient_quota"), ModelQuota),
+    (429, error("您的账户余额不足，请充值", code="1113"), ModelQuota),
+    (500, error(type="insufficient_quota"), ModelQuota),
+    (429, error("You exceeded your current quota, retry in 7 s", status="RESOURCE_EXHAUSTED"), ModelRateLimited),
     (400, error(code="context_length_exceeded"), ModelContextLength),
     (400, error("This model's maximum context length is 4096 tokens.", code=400), ModelContextLength),
     (400, error("the request is long", type="exceed_context_size_error"), ModelContextLength),
@@ -53,13 +71,15 @@ REFUSALS = [
     (301, "", ModelBadRequest),
     (408, error(), ModelTimeout),
     (429, error(), ModelRateLimited),
-    (429, error(code="insufficient_quota"), ModelRateLimited),
+    (429, error(code="insufficient_quota"), ModelQuota),
     (500, error(), ModelOverloaded),
     (502, "<html>bad gateway</html>", ModelOverloaded),
+    (504, "<html>gateway time-out</html>", ModelTimeout),
+    (524, "", ModelTimeout),
     (529, error(type="overloaded_error"), ModelOverloaded),
     (200, "<html>log in</html>", ModelGarbage),
     (200, "", ModelGarbage),
-    (200, '{"choices": [', ModelGarbage),
+    (200, "[1, 2", ModelGarbage),
     (200, "null", ModelGarbage),
     (200, [], ModelGarbage),
     (200, {}, ModelGarbage),
@@ -71,9 +91,15 @@ REFUSALS = [
     (200, error("nope"), ModelGarbage),
     (200, error("slow", code=429), ModelRateLimited),
     (200, error("down", code=502), ModelOverloaded),
+    (200, error("pay", code=402), ModelQuota),
+    (200, error("pay", code="insufficient_quota"), ModelQuota),
     (200, {"choices": [{"message": {"content": None, "refusal": "I can't"}, "finish_reason": "stop"}]}, ModelRefused),
+    (200, {"choices": [{"message": {"content": "so", "refusal": "no"}, "finish_reason": "stop"}]}, ModelRefused),
     (200, {"choices": [{"message": {"content": "so"}, "finish_reason": "content_filter"}]}, ModelRefused),
-    (200, {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}, ModelContextLength),
+    (200, {"choices": [{"message": {"content": None}, "finish_reason": "SAFETY"}]}, ModelRefused),
+    (200, {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}, ModelReplyCut),
+    (200, {"choices": [{"message": {"content": "so"}, "finish_reason": "error"}]}, ModelOverloaded),
+    (200, {"choices": [{"message": {"content": "so"}, "error": {"code": 429}}]}, ModelRateLimited),
 ]  # fmt: skip
 
 
@@ -109,10 +135,120 @@ def test_what_asking_again_cannot_mend_is_asked_once(kind: type[ModelError], sta
 
 
 def test_a_used_up_quota_is_not_waited_for() -> None:
-    script = [{"status": 429, "body": error(code="insufficient_quota")}, "no"]
-    with rig(script) as r, pytest.raises(ModelRateLimited) as caught:
+    spent = {"status": 429, "headers": {"Retry-After": "1"}, "body": error(code="insufficient_quota")}
+    with rig([spent, "no"]) as r, pytest.raises(ModelQuota) as caught:
         r.model.complete(request())
-    assert (caught.value.retry_after_s or 0) >= 3600
+    assert (caught.value.reason, caught.value.passing, caught.value.retry_after_s) == ("quota_exhausted", False, None)
+    assert "billing" in (caught.value.hint or "")
+    assert len(r.stub.requests) == 1
+    assert r.time.slept == []
+
+
+FLAGS = {
+    ModelError: ("model_error", False, False),
+    ModelRateLimited: ("rate_limited", True, False),
+    ModelQuota: ("quota_exhausted", False, False),
+    ModelOverloaded: ("model_overloaded", True, False),
+    ModelUnreachable: ("model_unreachable", True, False),
+    ModelTimeout: ("model_timeout", True, True),
+    ModelAuth: ("model_auth", False, False),
+    ModelBadRequest: ("model_bad_request", False, False),
+    ModelContextLength: ("context_length", False, False),
+    ModelReplyCut: ("reply_truncated", False, True),
+    ModelRefused: ("model_refused", False, True),
+    ModelGarbage: ("model_garbage", False, True),
+    StreamTruncated: ("stream_truncated", True, True),
+    StreamStalled: ("stream_stalled", True, True),
+    EmptyReply: ("empty_reply", False, True),
+    ModelNotConfigured: ("no_model", False, False),
+    PlaybookOneDatabase: ("several_databases", False, False),
+    PlaybookFailed: ("nothing_checked", False, False),
+    PlaybookDatabaseUnreachable: ("database_unreachable", True, False),
+}
+
+
+def test_what_each_kind_says_of_waiting_and_of_money() -> None:
+    def family(kind: type[ModelError]) -> list[type[ModelError]]:
+        return [kind, *(found for sub in kind.__subclasses__() for found in family(sub))]
+
+    assert {kind: (kind.reason, kind.passing, kind.paid) for kind in family(ModelError)} == FLAGS
+    assert len({kind.code for kind in FLAGS}) == len(FLAGS)
+
+
+PAID = {"prompt_tokens": 70, "completion_tokens": 9}
+
+
+@pytest.mark.parametrize(
+    "reply, kind, paid, usage",
+    [
+        pytest.param({"text": "", "usage": PAID}, EmptyReply, True, Usage(input=70, output=9), id="empty"),
+        pytest.param({"text": "", "usage": None}, EmptyReply, True, None, id="empty-and-uncounted"),
+        pytest.param(
+            {"message": {"refusal": "no"}, "usage": PAID}, ModelRefused, True, Usage(input=70, output=9), id="refused"
+        ),
+        pytest.param(
+            {"text": "", "finish": "length", "usage": PAID}, ModelReplyCut, True, Usage(input=70, output=9), id="cut"
+        ),
+        pytest.param(
+            {"body": {"choices": [], "usage": PAID}}, ModelGarbage, True, Usage(input=70, output=9), id="no-choices"
+        ),
+        pytest.param({"body": error("slow", code=429)}, ModelRateLimited, False, None, id="error-with-200"),
+        pytest.param({"status": 503, "body": error()}, ModelOverloaded, False, None, id="503"),
+        pytest.param({"status": 504, "body": ""}, ModelTimeout, True, None, id="504"),
+        pytest.param({"text": "x" * 90, "cut": 40}, StreamTruncated, True, None, id="cut-body"),
+        pytest.param({"close": True}, ModelUnreachable, True, None, id="closed-after-the-request"),
+    ],
+)
+def test_whether_a_call_without_a_reply_may_have_cost_something(
+    reply: dict[str, Any], kind: type[ModelError], paid: bool, usage: Usage | None
+) -> None:
+    with rig([{**reply, "repeat": True}]) as r, pytest.raises(kind) as caught:
+        r.model.complete(request())
+    assert (caught.value.paid, caught.value.usage) == (paid, usage)
+
+
+@pytest.mark.parametrize(
+    "words, paid", [([], False), ([{"choices": [{"index": 0, "delta": {"content": "so"}}]}], True)]
+)
+def test_an_error_frame_after_words_was_paid_for(words: list[Any], paid: bool) -> None:
+    with (
+        rig([{"chunks": [*words, error("overloaded", code=503)], "repeat": True}], stream=True) as r,
+        pytest.raises(ModelOverloaded) as caught,
+    ):
+        r.model.complete(request())
+    assert caught.value.paid is paid
+
+
+@pytest.mark.parametrize(
+    "status, headers, waits",
+    [
+        (503, {"Retry-After": "7"}, 7.0),
+        (429, {"Retry-After": "3600"}, 3600.0),
+        (529, {}, None),
+        (429, {"Retry-After": "1e300"}, 366 * 86_400.0),
+        (401, {"Retry-After": "7"}, None),
+    ],
+)
+def test_what_the_server_asked_to_wait_is_told(status: int, headers: dict[str, str], waits: float | None) -> None:
+    script = [{"status": status, "headers": headers, "body": error(), "repeat": True}]
+    with rig(script) as r, pytest.raises(ModelError) as caught:
+        r.model.complete(request())
+    assert caught.value.retry_after_s == waits
+
+
+@pytest.mark.parametrize("body", ['{"choices": [', '{"choices": [{"message": {"content": "half a sen', " {"])
+def test_a_body_that_ends_early_without_a_length_is_a_cut_reply(body: str) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" + body.encode()
+    with raw_server(answer) as base_url:
+        model = client(base_url)
+        with pytest.raises(StreamTruncated):
+            model.complete(request(timeout_s=5))
+        model.close()
+
+
+def test_a_refusal_whose_explanation_is_cut_keeps_its_kind() -> None:
+    with rig([{"status": 401, "body": error("x" * 300), "cut": 20}]) as r, pytest.raises(ModelAuth):
+        r.model.complete(request())
     assert len(r.stub.requests) == 1
 
 

@@ -59,6 +59,14 @@ def test_a_call_that_is_no_call_does_not_cost_the_others(broken: Any) -> None:
     assert len({call.id for call in reply.tool_calls}) == 3
 
 
+@pytest.mark.parametrize("arguments", ['{"path": "a', '{"path": "a"}'], ids=["broken", "whole-by-chance"])
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
+def test_a_reply_cut_at_its_output_limit_says_so_whatever_its_calls_look_like(arguments: str, stream: bool) -> None:
+    with rig([{"tool_calls": [{"name": "w", "arguments": arguments}], "finish": "length"}], stream=stream) as r:
+        reply = r.model.complete(request())
+    assert (reply.finish, reply.tool_calls[0].arguments) == ("length", arguments)
+
+
 def test_content_in_parts_is_text() -> None:
     reply = answer({"content": [{"type": "text", "text": "a"}, {"type": "thinking"}, {"type": "text", "text": "b"}]})
     assert (reply.text, reply.message["content"]) == ("ab", "ab")
