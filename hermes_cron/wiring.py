@@ -367,9 +367,7 @@ class App:
 
         if taken.session is None:
             raise ValueError("the run has no session to go on with")
-        return SqlJournal.open(
-            self.store, self.clock, run_id=taken.id, fence=taken.fence, session_id=taken.session
-        )
+        return SqlJournal.open(self.store, self.clock, run_id=taken.id, fence=taken.fence, session_id=taken.session)
 
     def _last_run(self, taken: TakenRun) -> LastRun:
         from hermes_cron.runner import outputs

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hermes_cron.domain.run import RunState
+from hermes_cron.domain.run import ParkedEffect, RunState
 from hermes_cron.domain.transcript import Usage
+from hermes_cron.errors import ModelError
 
 
 class StopReason(StrEnum):
@@ -41,7 +42,8 @@ class LoopResult:
 
     ``reason`` is the run's word (``loop_detected``, ``model_auth``, ``iterations``), None at ``final``. ``error`` is
     one line for people. ``iterations`` counts the session's model calls, those of this loop that failed included;
-    ``usage`` sums the calls of this loop (the usage rows know the rest).
+    ``usage`` sums the calls of this loop (the usage rows know the rest). ``fault`` is the model error that stopped it.
+    ``progressed``: a model call of this loop succeeded. ``parked`` are the effects that a person decides about.
     """
 
     stop: StopReason
@@ -54,3 +56,6 @@ class LoopResult:
     usage: Usage = field(default_factory=Usage)
     model: str | None = None
     state_json: str | None = None
+    fault: ModelError | None = None
+    progressed: bool = False
+    parked: tuple[ParkedEffect, ...] = ()

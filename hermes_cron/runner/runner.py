@@ -15,24 +15,24 @@ from zoneinfo import ZoneInfo
 from hermes_cron import files
 from hermes_cron.agent.context_files import ContextFile, find
 from hermes_cron.agent.loop import AgentRun, run_agent
-from hermes_cron.agent.stop import LoopResult
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.command import Flag, RunCommand
 from hermes_cron.domain.job import Job, Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.transcript import Header, Message
-from hermes_cron.errors import DiskFull, HermesCronError, ModelError
+from hermes_cron.errors import DiskFull, HermesCronError
 from hermes_cron.experience.skills import SkillLibrary
 from hermes_cron.home import Home
-from hermes_cron.ports import Clock, Databases, Emit, Fenced, Journal, Model
-from hermes_cron.runner import outputs
+from hermes_cron.ports import Clock, Databases, Emit, Fenced, Journal, Model, Purse
+from hermes_cron.runner import ended, outputs
 from hermes_cron.runner.prompt import LastRun, SkillText, system_prompt, task
 from hermes_cron.runner.route import Route, route
 from hermes_cron.runner.script import run_script
 from hermes_cron.tools.box import ToolBox
-from hermes_cron.tools.choice import select
+from hermes_cron.tools.choice import named, select
 from hermes_cron.tools.connections import Connections
 from hermes_cron.tools.context import ToolContext
+from hermes_cron.tools.declaration import Tool
 from hermes_cron.tools.registry import Registry
 
 
@@ -59,6 +59,9 @@ class OpenJournal(Protocol):
     def __call__(self, taken: TakenRun, header: Header, messages: Sequence[Message] = ()) -> Journal: ...
 
 
+ResumeJournal = Callable[[TakenRun], Journal]
+"""The session that the run goes on with (``TakenRun.session``)."""
+
 Actions = Mapping[str, Callable[[TakenRun, Flag], Outcome]]
 
 
@@ -68,6 +71,7 @@ class Parts:
 
     ``base_env`` is the environment of commands before the job's own ``env``; nothing of hermes-cron's secrets is in
     it. ``redact`` hides the vault's values in whatever is stored or sent. ``default_model`` None: no model.
+    ``purse`` is None for a run that no cap applies to.
     """
 
     home: Home
@@ -80,6 +84,8 @@ class Parts:
     parameters: Mapping[str, Any]
     playbooks: Playbooks
     open_journal: OpenJournal
+    resume_journal: ResumeJournal
+    purse: Callable[[TakenRun], Purse | None]
     last_run: Callable[[TakenRun], LastRun]
     run_command: RunCommand
     base_env: Mapping[str, str]
@@ -97,6 +103,16 @@ class Prepared:
     task: str
     left_out: Mapping[str, str]
     toolbox: ToolBox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Session:
+    """A transcript to work on, begun for this run or gone on with."""
+
+    journal: Journal
+    toolbox: ToolBox
+    model: Model
+    header: Header
 
 
 _WITHOUT_FOLDER = frozenset({"clock", "databases", "web"})
@@ -120,10 +136,10 @@ class Runner:
         except Fenced:
             raise
         except HermesCronError as error:
-            outcome = failed(error)
+            outcome = ended.failed(error)
         finally:
             self.leave(taken)
-        return self._kept(taken, outcome)
+        return self._kept(taken, outcome) if outcome.state.ended else outcome
 
     def leave(self, taken: TakenRun) -> None:
         """Remove the run's scratch folder when nothing lies in it; what a run left there is kept."""
@@ -154,22 +170,44 @@ class Runner:
 
     def _prompt(self, taken: TakenRun, cancel: Flag, emit: Emit) -> Outcome:
         with ExitStack() as stack:
-            prepared = self.prepare(taken, cancel, stack)
-            emit("prepared", {"route": prepared.route, "model": prepared.header.model})
-            journal = self._parts.open_journal(taken, prepared.header, [{"role": "user", "content": prepared.task}])
-            result = run_agent(
-                AgentRun(
-                    model=self._model(prepared.route, emit),
-                    toolbox=prepared.toolbox,
-                    journal=journal,
-                    budget=Budget(taken.job.limits.iterations),
-                    deadline=self._monotonic_deadline(taken),
-                    cancel=cancel,
-                    emit=emit,
-                    model_timeout_s=self._parts.model_timeout_s,
-                )
+            begin = self._begun if taken.session is None else self._resumed
+            session = begin(taken, cancel, emit, stack)
+            return self._agent(taken, session, cancel, emit)
+
+    def _agent(self, taken: TakenRun, session: _Session, cancel: Flag, emit: Emit) -> Outcome:
+        """The loop, from where the session stands to its end or its next pause."""
+        result = run_agent(
+            AgentRun(
+                model=session.model,
+                toolbox=session.toolbox,
+                journal=session.journal,
+                budget=Budget(taken.job.limits.iterations),
+                deadline=self._monotonic_deadline(taken),
+                cancel=cancel,
+                emit=emit,
+                model_timeout_s=self._parts.model_timeout_s,
             )
-        return _outcome(result)
+        )
+        return ended.outcome_of(result, session.header)
+
+    def _begun(self, taken: TakenRun, cancel: Flag, emit: Emit, stack: ExitStack) -> _Session:
+        prepared = self.prepare(taken, cancel, stack)
+        header = prepared.header
+        emit("prepared", {"route": prepared.route, "model": header.model})
+        journal = self._parts.open_journal(taken, header, [{"role": "user", "content": prepared.task}])
+        model = self._model(header, emit)
+        return _Session(journal=journal, toolbox=prepared.toolbox, model=model, header=header)
+
+    def _resumed(self, taken: TakenRun, cancel: Flag, emit: Emit, stack: ExitStack) -> _Session:
+        """What row 0 says, and nothing else: job file, skills and settings may be other ones by now."""
+        journal = self._parts.resume_journal(taken)
+        header = journal.header()
+        emit("resumed", {"model": header.model, "session": journal.session_id})
+        context = self._context(taken, taken.job, cancel, stack)
+        names = [schema["function"]["name"] for schema in header.tools]
+        chosen = named(self._parts.registry(), names, context)
+        toolbox = self._equipped(taken, chosen.tools, context)
+        return _Session(journal=journal, toolbox=toolbox, model=self._model(header, emit), header=header)
 
     def prepare(self, taken: TakenRun, cancel: Flag, stack: ExitStack) -> Prepared:
         """Everything of the first request. ``stack`` closes what was opened for it.
@@ -211,8 +249,13 @@ class Runner:
         return system_prompt(taken.job, taken, databases=engines, skills=skills, context_file=context_file)
 
     def _toolbox(self, taken: TakenRun, job: Job, cancel: Flag, stack: ExitStack) -> tuple[ToolBox, Mapping[str, str]]:
+        context = self._context(taken, job, cancel, stack)
+        chosen = select(self._parts.registry(), job, context)
+        return self._equipped(taken, chosen.tools, context), chosen.left_out
+
+    def _context(self, taken: TakenRun, job: Job, cancel: Flag, stack: ExitStack) -> ToolContext:
         parts = self._parts
-        context = ToolContext(
+        return ToolContext(
             run_id=taken.id,
             job_name=job.name,
             workdir=self._workdir(taken),
@@ -226,13 +269,15 @@ class Runner:
             connections=stack.enter_context(Connections(parts.databases, job.databases)),
             redact=parts.redact,
         )
-        chosen = select(parts.registry(), job, context)
-        if any(tool.toolset not in _WITHOUT_FOLDER for tool in chosen.tools.values()):
-            self._make_workdir(taken)
-        return ToolBox(chosen.tools, context), chosen.left_out
 
-    def _model(self, chosen: Route, emit: Emit) -> Model:
-        return self._parts.playbooks.model(emit) if chosen.playbook is not None else self._parts.model()
+    def _equipped(self, taken: TakenRun, tools: Mapping[str, Tool], context: ToolContext) -> ToolBox:
+        """The tools, and the run's folder where one of them looks at it."""
+        if any(tool.toolset not in _WITHOUT_FOLDER for tool in tools.values()):
+            self._make_workdir(taken)
+        return ToolBox(tools, context)
+
+    def _model(self, header: Header, emit: Emit) -> Model:
+        return self._parts.playbooks.model(emit) if header.playbook is not None else self._parts.model()
 
     def _env(self, job: Job) -> dict[str, str]:
         return {**self._parts.base_env, **job.env}
@@ -252,7 +297,7 @@ class Runner:
 
     def _kept(self, taken: TakenRun, outcome: Outcome) -> Outcome:
         """The report on disk. A run whose report could not be kept is not ok."""
-        text = self._parts.redact(report_text(taken, outcome))
+        text = self._parts.redact(ended.report_text(taken, outcome))
         error = None if outcome.error is None else self._parts.redact(outcome.error)
         outcome = replace(outcome, text=text, error=error)
         try:
@@ -261,45 +306,3 @@ class Runner:
             reason = "disk_full" if isinstance(lost, DiskFull) else "output_not_written"
             return replace(outcome, state=RunState.FAILED, reason=reason, error=lost.message)
         return replace(outcome, output_path=path)
-
-
-def failed(error: HermesCronError) -> Outcome:
-    """The outcome of a run that a fault ended before or outside its loop."""
-    reason = error.reason if isinstance(error, ModelError) else _snake(error.code)
-    said = error.message if error.hint is None else f"{error.message} ({error.hint})"
-    return Outcome(state=RunState.FAILED, reason=reason, error=said)
-
-
-def _snake(code: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in code).lstrip("_")
-
-
-def _outcome(result: LoopResult) -> Outcome:
-    return Outcome(
-        state=result.stop.state,
-        reason=result.reason,
-        text=result.text,
-        error=result.error,
-        iterations=result.iterations,
-        tool_calls=result.tool_calls,
-        tool_errors=result.tool_errors,
-        model=result.model,
-        tokens_input=result.usage.input,
-        tokens_output=result.usage.output,
-        tokens_cached=result.usage.cached,
-        result=result.state_json,
-    )
-
-
-def report_text(taken: TakenRun, outcome: Outcome) -> str:
-    """What ``outputs/`` keeps: the report, or what failed and what was known so far."""
-    if outcome.state is RunState.OK:
-        return outcome.text
-    due = "by hand" if taken.scheduled_at is None else f"due {taken.scheduled_at.isoformat()}"
-    lines: Sequence[str] = [
-        f"# {taken.job.name}: {outcome.state.value}" + (f" ({outcome.reason})" if outcome.reason else ""),
-        f"Run {taken.id}, {due}.",
-        *([outcome.error] if outcome.error and outcome.error not in outcome.text else []),
-        *(["", outcome.text] if outcome.text else []),
-    ]
-    return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hermes_cron.domain.job import Job
@@ -45,6 +46,20 @@ def select(registry: Registry, job: Job, context: ToolContext) -> Chosen:
             tools[name] = tool
         else:
             left_out[name] = reason
+    return Chosen(tools=tools, left_out=left_out)
+
+
+def named(registry: Registry, names: Iterable[str], context: ToolContext) -> Chosen:
+    """The tools of a transcript that is gone on with. One that is gone since is left out: a call of it is answered."""
+    tools: dict[str, Tool] = {}
+    left_out: dict[str, str] = {}
+    for name in names:
+        entry = registry.entries.get(name)
+        reason = "no such tool any more" if entry is None else _unavailable(entry.tool, registry, context)
+        if entry is not None and reason is None:
+            tools[name] = entry.tool
+        else:
+            left_out[name] = reason or ""
     return Chosen(tools=tools, left_out=left_out)
 
 
