@@ -10,15 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_cron.domain.check import Check, CheckKind
 from hermes_cron.domain.job import (
     CatchUp,
+    Deliver,
     Job,
     Keep,
     Limits,
+    OnCheckFailure,
     Overlap,
     PlaybookMode,
     PlaybookUse,
+    Retries,
     Template,
+    When,
     dump_job,
     load_job,
 )
@@ -60,7 +65,24 @@ jobs = st.builds(
     databases=names,
     model=st.none() | texts,
     tools=st.none() | names,
-    limits=st.builds(Limits, minutes=st.floats(0.1, 1000) | st.integers(1, 99), iterations=st.integers(1, 99)),
+    fallback_models=names,
+    limits=st.builds(
+        Limits,
+        minutes=st.floats(0.1, 1000) | st.integers(1, 99),
+        iterations=st.integers(1, 99),
+        tokens=st.none() | st.integers(1, 10**9),
+        cost_usd=st.none() | st.floats(0.01, 1000),
+        cost_usd_per_day=st.none() | st.floats(0.01, 1000),
+    ),
+    retries=st.builds(Retries, attempts=st.integers(0, 20), backoff=spans, on=names),
+    pause_after=st.integers(0, 99),
+    checks=st.lists(
+        st.builds(Check, kind=st.sampled_from(CheckKind), params=st.dictionaries(texts, scalars, max_size=3)),
+        max_size=3,
+    ).map(tuple),
+    on_check_failure=st.builds(OnCheckFailure, attempts=st.integers(0, 20), notify=names),
+    deliver=st.builds(Deliver, to=names, when=st.sampled_from(When), title=st.none() | texts),
+    ping=st.none() | texts,
     timeout=spans,
     keep=st.builds(Keep, runs=st.integers(1, 99), days=st.integers(1, 99)),
     template=st.sampled_from(Template),
@@ -92,6 +114,6 @@ def test_chinese_text_is_stored_as_itself() -> None:
 
 def test_a_record_of_an_older_version_gets_the_defaults_of_what_it_lacks() -> None:
     record = json.loads(dump_job(Job(name="x", prompt="p", overlap=Overlap.QUEUE)))
-    for key in ("keep", "template", "vars", "tools"):
+    for key in ("keep", "template", "vars", "tools", "retries", "checks", "deliver", "pause_after", "ping"):
         del record[key]
     assert load_job(json.dumps(record)) == Job(name="x", prompt="p", overlap=Overlap.QUEUE)

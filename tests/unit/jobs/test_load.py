@@ -9,11 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_cron.domain.job import CatchUp, Job, Keep, Limits, Overlap, PlaybookMode, PlaybookUse, Template
+from hermes_cron import errors
+from hermes_cron.domain.check import Check, CheckKind
+from hermes_cron.domain.job import (
+    CatchUp,
+    Deliver,
+    Job,
+    Keep,
+    Limits,
+    OnCheckFailure,
+    Overlap,
+    PlaybookMode,
+    PlaybookUse,
+    Retries,
+    Template,
+    When,
+)
 from hermes_cron.domain.schedule.phrase import parse
 from hermes_cron.domain.schedule.trigger import AnyOf, Cron
 from hermes_cron.errors import JobFileError
-from hermes_cron.jobs.keys import KEYS, NOT_YET
+from hermes_cron.jobs.keys import KEYS, NEVER_AGAIN, NOT_YET, RETRY_ON
 from hermes_cron.jobs.load import Known, parse_job, zone_of
 from hermes_cron.jobs.save import render
 
@@ -22,6 +37,8 @@ KNOWN = Known(
     databases=frozenset({"prod", "billing"}),
     skills=frozenset({"inspect-database"}),
     tools=frozenset({"sql_query", "reads"}),
+    targets=frozenset({"ops-chat", "team-mail"}),
+    guard=lambda database, query: f"{database} would be changed" if query.startswith("delete") else None,
 )
 
 
@@ -66,7 +83,16 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
             "databases: [billing]",
             "model: gpt-5-mini",
             "tools: [sql_query, reads]",
-            "limits: {minutes: 2.5, iterations: 20}",
+            "fallback_models: [gpt-5, other/model-1]",
+            "limits: {minutes: 2.5, iterations: 20, tokens: 60000, cost_usd: 0.5, cost_usd_per_day: 2}",
+            "retries: {attempts: 2, backoff: 90s, on: [rate_limited, interrupted]}",
+            "pause_after: 0",
+            "checks:",
+            '  - sql: {database: billing, query: "select 1", equals: 1, timeout: 5s}',
+            "  - file: {path: out.csv, changed: yes}",
+            "on_check_failure: {attempts: 1, notify: [team-mail]}",
+            'deliver: {to: [ops-chat, team-mail], when: change, title: "{{ job.name }}: done"}',
+            "ping: secret:healthchecks-prod",
             "timeout: 90s",
             "keep: {runs: 3, days: 7}",
             body="inspect {{ vars.who }} with {{.Names}}",
@@ -98,7 +124,20 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
         databases=("billing",),
         model="gpt-5-mini",
         tools=("sql_query", "reads"),
-        limits=Limits(minutes=2.5, iterations=20),
+        fallback_models=("gpt-5", "other/model-1"),
+        limits=Limits(minutes=2.5, iterations=20, tokens=60000, cost_usd=0.5, cost_usd_per_day=2.0),
+        retries=Retries(attempts=2, backoff=timedelta(seconds=90), on=("rate_limited", "interrupted")),
+        pause_after=0,
+        checks=(
+            Check(
+                kind=CheckKind.SQL,
+                params={"database": "billing", "query": "select 1", "equals": 1, "timeout": 5.0},
+            ),
+            Check(kind=CheckKind.FILE, params={"path": "out.csv", "changed": True}),
+        ),
+        on_check_failure=OnCheckFailure(attempts=1, notify=("team-mail",)),
+        deliver=Deliver(to=("ops-chat", "team-mail"), when=When.CHANGE, title="{{ job.name }}: done"),
+        ping="secret:healthchecks-prod",
         timeout=timedelta(seconds=90),
         keep=Keep(runs=3, days=7),
         template=Template.PLAIN,
@@ -261,6 +300,45 @@ def test_not_utf8_has_its_line() -> None:
         ("description: ''", "description: expected text in quotes, not \"\""),
         ("playbook: {param: {}}", 'unknown key "param" in playbook, did you mean "params"?'),
         ("script: df", "script: excludes a prompt below the keys"),
+        ("limits: {cost_usd: 0}", "limits.cost_usd: expected US dollars above 0, not the number 0"),
+        ("limits: {tokens: many}", 'limits.tokens: expected a number, not "many"'),
+        ("retries: {attempts: -1}", "retries.attempts: expected a whole number, 0 or more, not the number -1"),
+        ("retries: {attempts: 50}", "retries.attempts: expected at most 20 attempts, not the number 50"),
+        ("retries: {backof: 5m}", 'unknown key "backof" in retries, did you mean "backoff"?'),
+        ("retries: {on: [rate_limit]}",
+         'retries.on: "rate_limit" is no failure that runs end with, did you mean "rate_limited"?'),
+        ("retries: {on: [model_auth]}",
+         'retries.on: "model_auth" is never tried again: another attempt would end the same'),
+        ("pause_after: often", 'pause_after: expected a number, not "often"'),
+        ("fallback_models: gpt-5", 'fallback_models: expected a list such as [gpt-5], not "gpt-5"'),
+        ("deliver: ops-chat", 'deliver: expected a list such as [ops-chat], not "ops-chat"'),
+        ("deliver: [ops-chta]", 'deliver: no target "ops-chta", did you mean "ops-chat"?'),
+        ("deliver: {when: change}", "deliver: to is missing: which targets is it sent to?"),
+        ("deliver: {to: [ops-chat], when: changed}",
+         'deliver.when: expected one of always, change, failure, not "changed", did you mean "change"?'),
+        ("deliver: {to: [ops-chat], language: zh}", '"deliver.language" is not yet available in this version'),
+        ("deliver: {to: [ops-chat], titel: x}", 'unknown key "titel" in deliver, did you mean "title"?'),
+        ("deliver: {to: [ops-chat], title: '{{ vars.nope }}'}",
+         "unknown value {{ vars.nope }}; vars has: nothing"),
+        ("ping: https://me:pw@hc.example/1", "ping: a name or password stands in the URL; write secret:NAME instead"),
+        ("ping: hc.example/1", "ping: expected secret:NAME or an http or https URL"),
+        ("ping: 'secret:'", "ping: expected secret:NAME or an http or https URL"),
+        ("on_check_failure: {attempts: 1}", "on_check_failure: the job has no checks"),
+        ("checks: {report: {matches: x}}", "checks: expected a list of checks such as"),
+        ("checks: [report]", "checks: expected one of sql, http, shell, file, report with its keys"),
+        ("checks: [{reports: {matches: x}}]", 'checks: no check "reports", did you mean "report"?'),
+        ("checks: [{report: done}]", 'checks.report: expected a mapping of matches, schema, not "done"'),
+        ("checks: [{report: {match: x}}]", 'unknown key "match" in checks.report, did you mean "matches"?'),
+        ("checks: [{report: {matches: '('}}]", "checks.report.matches: not a regular expression: "),
+        ("checks: [{report: {}}]", "checks: a report check needs one of matches, schema"),
+        ("checks: [{sql: {query: 'select 1', equals: 1}}]", 'checks: a sql check needs "database"'),
+        ("checks: [{sql: {database: prdo, query: 'select 1', equals: 1}}]",
+         'checks.sql: no database "prdo", did you mean "prod"?'),
+        ("checks: [{sql: {database: prod, query: 'delete from t', equals: 1}}]",
+         "checks.sql.query: prod would be changed"),
+        ("checks: [{shell: {command: 'curl -H sk-abcdefghij0123456789'}}]",
+         "the check holds an API key; secrets do not belong in job files"),
+        ("checks: [{http: {url: ftp://x}}]", "checks.http.url: expected a URL"),
     ],
 )  # fmt: skip
 def test_one_wrong_line(line: str, expected: str) -> None:
@@ -293,7 +371,80 @@ def test_a_scheduler_reads_names_that_do_not_exist() -> None:
     assert (job.databases, job.skills, job.tools, job.workdir) == (("gone",), ("gone",), ("gone",), "/gone")
 
 
-@pytest.mark.parametrize("line", ["skills: [inspect-database]", "model: m"])
+def test_a_scheduler_reads_targets_and_checks_of_databases_that_are_gone() -> None:
+    check = "checks: [{sql: {database: gone, query: delete from t, rows: 0}}]"
+    job = read(keys("deliver: [gone]", check), known=Known(strict=False, targets=frozenset()))
+    assert (job.deliver.to, job.checks[0].params["database"]) == (("gone",), "gone")
+
+
+def test_an_unknown_target_is_told_the_known_ones_and_the_command_that_adds_it() -> None:
+    with pytest.raises(JobFileError) as caught:
+        read(keys("deliver: [phone]"))
+    assert caught.value.hint == "known: ops-chat, team-mail; add it: hermes-cron targets add phone"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (("      query: delete from t", "      equals: 0"), "6 checks.sql.query: prod would be changed"),
+        (("      equals: 0", "      at_least: few", "      query: select 1"),
+         "7 checks.sql.at_least: expected a number"),
+    ],
+)  # fmt: skip
+def test_a_wrong_check_is_named_at_its_own_line(lines: tuple[str, ...], expected: str) -> None:
+    found = faults(keys("checks:", "  - sql:", "      database: prod", *lines, "  - report: {matches: done}"))
+    assert found == [expected]
+
+
+def test_what_a_job_does_not_limit_is_limited_by_the_home() -> None:
+    known = Known(databases=frozenset({"prod"}), limits=Limits(minutes=5, iterations=9, tokens=1000, cost_usd=2.0))
+    job = read(keys("limits: {tokens: 50}"), known=known)
+    assert job.limits == Limits(minutes=5, iterations=9, tokens=50, cost_usd=2.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "attempts"),
+    [("retries: 0", 0), ("retries: {attempts: 0}", 0), ("retries: {backoff: 1m}", 3)],
+)
+def test_the_number_of_retries_may_stand_alone(line: str, attempts: int) -> None:
+    assert read(keys(line)).retries.attempts == attempts
+
+
+def test_every_failure_of_a_model_is_either_tried_again_or_never() -> None:
+    kinds = [errors.ModelError]
+    for kind in kinds:
+        kinds.extend(kind.__subclasses__())
+    reasons = {kind.reason for kind in kinds} - {"model_error"}  # the root, which nothing raises
+    assert reasons <= RETRY_ON | NEVER_AGAIN
+    assert not RETRY_ON & NEVER_AGAIN
+    # what passes by itself may be named, what never passes by itself is told so
+    assert {kind.reason for kind in kinds if kind.passing} <= RETRY_ON
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["limits: {tokens: 5}", "limits: {cost_usd: 1}", "limits: {cost_usd_per_day: 1}"],
+)
+def test_a_script_has_no_limits_of_a_model(line: str) -> None:
+    member = line.partition("{")[2].partition(":")[0]
+    found = faults(f"---\nschedule: every day 9am\nscript: df\n{line}\n---\n")
+    assert found == [f"4 limits.{member}: not with script, which runs without a model"]
+
+
+def test_a_script_may_be_checked_sent_and_tried_again() -> None:
+    job = read(
+        "---\nschedule: every day 9am\nscript: df\nchecks: [{report: {matches: ok}}]\nretries: {attempts: 1}\n"
+        "deliver: [ops-chat]\nping: https://hc.example/1\non_check_failure: {notify: [team-mail]}\n---\n"
+    )
+    assert (len(job.checks), job.retries.attempts, job.deliver.to) == (1, 1, ("ops-chat",))
+    found = faults(
+        "---\nschedule: every day 9am\nscript: df\nchecks: [{report: {matches: ok}}]\n"
+        "on_check_failure: {attempts: 1}\n---\n"
+    )
+    assert found == ["5 on_check_failure.attempts: not with script, which has no agent to ask again"]
+
+
+@pytest.mark.parametrize("line", ["skills: [inspect-database]", "model: m", "fallback_models: [m]"])
 def test_a_script_excludes_what_only_a_model_needs(line: str) -> None:
     found = faults(f"---\nschedule: every day 9am\nscript: df\n{line}\n---\n")
     assert found == [f"4 {line.partition(':')[0]}: not with script, which runs without a model"]

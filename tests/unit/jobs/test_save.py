@@ -119,3 +119,38 @@ def test_every_list_reads_back(items: list[str]) -> None:
     found = {entry.key: entry.value for entry in read_table(split(render({"tags": items}, "x"))).entries}["tags"]
     assert isinstance(found, Several)
     assert [item.value for item in found.items if isinstance(item, Single)] == items
+
+
+CHECKED = b"""---
+schedule: every day 9am
+checks:                           # judged after the run
+  - sql: {database: prod, query: "select 1", equals: 1}
+  - report: {matches: "Checked \\\\d+"}   # the headline
+deliver:
+  to: [ops-chat]                  # the room
+  when: change
+retries: {attempts: 2, backoff: 5m, on: [exit_code]}
+---
+inspect prod db
+"""
+
+
+def test_what_follows_a_run_stays_as_it_was_typed_when_another_key_changes() -> None:
+    changed = edit(CHECKED, {"schedule": "every day 8am"}, path="x")
+    assert changed == CHECKED.replace(b"every day 9am", b"every day 8am")
+
+
+def test_deliveries_change_alone() -> None:
+    changed = edit(CHECKED, {"deliver": {"to": ["a", "b"], "when": "change"}, "ping": "secret:hc"}, path="x")
+    assert changed == CHECKED.replace(
+        b"deliver:\n  to: [ops-chat]                  # the room\n  when: change\n",
+        b"deliver: {to: [a, b], when: change}\n",
+    ).replace(b"on: [exit_code]}\n", b"on: [exit_code]}\nping: "secret:hc"\n")
+    assert edit(CHECKED, {"checks": None}, path="x") == CHECKED.replace(
+        CHECKED[CHECKED.index(b"checks:") : CHECKED.index(b"deliver:")], b""
+    )
+
+
+def test_a_new_file_says_on_so_that_every_reader_takes_it_for_text() -> None:
+    written = render({"retries": {"attempts": 1, "on": ["exit_code"]}, "schedule": "every day 9am"}, "x")
+    assert written == b'---\nschedule: every day 9am\nretries: {attempts: 1, "on": [exit_code]}\n---\nx\n'
