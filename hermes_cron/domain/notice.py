@@ -67,11 +67,7 @@ def report(ending: Ending) -> Text:
 def failure(ending: Ending, *, incident: int, last_good: datetime | None) -> Text:
     """The first failed run of an incident. ``last_good`` is when the job's last good run was due, else started."""
     saying = _Saying(ending)
-    known = [
-        *saying.before_and_after(last_good),
-        saying.no_report(last_good),
-        *saying.path("kept"),
-    ]
+    known = [*saying.before_and_after(last_good), saying.no_report(last_good), *saying.path("kept")]
     return saying.told(saying.what(), saying.sentence(known), saying.last_line(incident))
 
 
@@ -80,9 +76,7 @@ def check_failed(ending: Ending, *, incident: int, last_good: datetime | None) -
     saying = _Saying(ending)
     lead = "false_done" if ending.outcome.verdict is Verdict.CHECK_FAILED else "unproved"
     known = [*saying.before_and_after(last_good), *saying.path("distrust")]
-    return saying.told(
-        saying.words[lead], *saying.evidence(), saying.sentence(known), saying.last_line(incident)
-    )  # fmt: skip
+    return saying.told(saying.words[lead], *saying.evidence(), saying.sentence(known), saying.last_line(incident))
 
 
 def recovery(ending: Ending, solved: Sequence[Solved]) -> Text:
