@@ -218,7 +218,7 @@ def test_what_a_day_cost_and_who_was_dearest(bank: Bank) -> None:
     bank.clock.set(NOON - timedelta(days=1))
     bank.used("r1", 4, Usage(input=7), 5.0)
     with bank.store.read() as conn:
-        assert spending.today(conn, UTC_ZONE, NOON) == Spent(tokens=30, cost_usd=pytest.approx(0.3), unpriced=1)
+        assert spending.today(conn, UTC_ZONE, NOON) == Spent(tokens=30, cost_usd=0.1 + 0.2, unpriced=1)
         assert spending.this_month(conn, UTC_ZONE, NOON).tokens == 30, "the day before was November"
         assert spending.dearest(conn, NOON.replace(hour=0)) == ("report", 0.2)
 
