@@ -18,6 +18,7 @@ HELP_ZH = {
     "The address to listen on.": "监听地址。",
     "Wait this long before each answer, in milliseconds.": "每次回答前等待的毫秒数。",
     "Write each request body to this file, one a line.": "把每个请求体写入此文件，每行一个。",
+    "Write what each request used to this file, one a line.": "把每个请求的用量写入此文件，每行一个。",
 }
 
 
@@ -33,6 +34,9 @@ def stub(
     host: str = typer.Option("127.0.0.1", "--host", help="The address to listen on."),
     delay_ms: float = typer.Option(0, "--delay-ms", min=0, help="Wait this long before each answer, in milliseconds."),
     log: Path | None = typer.Option(None, "--log", help="Write each request body to this file, one a line."),
+    usage_log: Path | None = typer.Option(
+        None, "--usage-log", help="Write what each request used to this file, one a line."
+    ),
 ) -> None:
     """The first line on stdout is the base URL; it serves until SIGINT or SIGTERM."""
     import signal
@@ -43,7 +47,7 @@ def stub(
     from hermes_cron.models.stub import StubServer
 
     state = cli()
-    server = StubServer(script, host=host, port=port, delay_ms=delay_ms, log=log)
+    server = StubServer(script, host=host, port=port, delay_ms=delay_ms, log=log, usage_log=usage_log)
     try:
         server.start()
     except OSError as error:

@@ -19,7 +19,8 @@ _NUMBER = "{{n}}"
 _MESSAGE_KEYS = frozenset({"text", "tool_calls", "reasoning", "message", "finish", "usage", "model", "id"})
 _HTTP_KEYS = frozenset({"status", "headers", "body"})
 _STREAM_KEYS = frozenset({"chunks", "end"})
-_FAULT_KEYS = frozenset({"hang", "close", "cut"})
+_NO_ANSWER = frozenset({"hang", "close", "refuse_ms"})
+_FAULT_KEYS = _NO_ANSWER | {"cut"}
 _COMMON_KEYS = frozenset({"delay_ms", "chunk_delay_ms", "repeat"})
 _KEYS = _MESSAGE_KEYS | _HTTP_KEYS | _STREAM_KEYS | _FAULT_KEYS | _COMMON_KEYS
 _SCRIPT_KEYS = frozenset({"replies", "by", "conversations", "models", "shape"})
@@ -59,7 +60,23 @@ class Reply:
     @property
     def is_message(self) -> bool:
         """True for a reply that a model would give; False for a raw HTTP answer, raw frames or a fault."""
-        return not (self.spec.keys() & (_HTTP_KEYS | _STREAM_KEYS | {"hang", "close"}))
+        return not (self.spec.keys() & (_HTTP_KEYS | _STREAM_KEYS | _NO_ANSWER))
+
+    @property
+    def status(self) -> int:
+        """The HTTP status; 0 where nothing is answered."""
+        return 0 if self.spec.keys() & _NO_ANSWER else int(self.spec.get("status", 200))
+
+    @property
+    def usage(self) -> Mapping[str, Any] | None:
+        """The usage object that the answer reports; None: it reports none."""
+        if self.is_message:
+            reported = self.spec.get("usage", _DEFAULT_USAGE)
+        else:
+            holders = [self.spec.get("body"), *reversed(self.spec.get("chunks", ()))]
+            found = (holder.get("usage") for holder in holders if isinstance(holder, Mapping))
+            reported = next((usage for usage in found if usage), None)
+        return reported if isinstance(reported, Mapping) else None
 
     def message(self) -> dict[str, Any]:
         """The assistant message, as a provider would send it."""
@@ -218,7 +235,7 @@ def _reply(data: object, place: str) -> Mapping[str, Any]:
         raise _wrong(place, "a reply is a text or an object")
     _known(data, _KEYS, place)
     if not data.keys() - _COMMON_KEYS:
-        raise _wrong(place, "a reply without text, tool_calls, status, body, chunks, hang or close")
+        raise _wrong(place, "a reply without text, tool_calls, status, body, chunks, hang, close or refuse_ms")
     for call in data.get("tool_calls", None) or ():
         if not isinstance(call, Mapping) or "name" not in call:
             raise _wrong(place, "a tool call needs a name")

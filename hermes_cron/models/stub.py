@@ -12,7 +12,8 @@ import re
 import socket
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -44,8 +45,26 @@ class StubRequest:
         return messages
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StubUsage:
+    """What a provider would have put on the bill for one chat request. Tokens None: it reports none.
+
+    ``request`` counts from 1, as the lines of the log do. ``status`` 0: nothing was answered. ``cut``: not all of it.
+    """
+
+    request: int
+    model: str
+    status: int
+    cut: bool
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cached_tokens: int | None
+
+
 class StubServer:
-    """Serves between ``start`` and ``stop`` (or inside ``with``). ``requests`` are the chat requests, in order."""
+    """Serves between ``start`` and ``stop`` (or inside ``with``). ``requests`` are the chat requests, in order, and
+    ``usages`` what each of them used.
+    """
 
     def __init__(
         self,
@@ -55,18 +74,23 @@ class StubServer:
         port: int = 0,
         delay_ms: float = 0,
         log: Path | None = None,
+        usage_log: Path | None = None,
     ) -> None:
         self._script: Script = load_script(script)
         self._address = (host, port)
         self._delay_s = delay_ms / 1000
-        self._log_path = log
+        self._logs = ExitStack()
+        self._log_path, self._usage_log_path = log, usage_log
         self._log: BinaryIO | None = None
+        self._usage_log: BinaryIO | None = None
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._listener: socket.socket | None = None
+        self._refusing = False
         self._connections: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
         self.requests: list[StubRequest] = []
+        self.usages: list[StubUsage] = []
         self.in_flight = 0
         self.peak_in_flight = 0
 
@@ -75,7 +99,7 @@ class StubServer:
         """Ends in ``/v1``. Any path that ends in ``/chat/completions`` or ``/models`` is answered."""
         if self._listener is None:
             raise RuntimeError("the stub is not started")
-        host, port = self._listener.getsockname()[:2]
+        host, port = self._address
         return f"http://{host}:{port}/v1"
 
     @property
@@ -85,12 +109,51 @@ class StubServer:
 
     def start(self) -> StubServer:
         """Listens when it returns. Raises ``OSError`` when the port is taken."""
-        if self._log_path is not None:
-            self._log = self._log_path.open("wb", buffering=0)
-        family = socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET
-        self._listener = socket.create_server(self._address, family=family, backlog=128)
-        threading.Thread(target=self._accept, args=(self._listener,), daemon=True, name="stub").start()
+        self._listener = self._bound()
+        self._log, self._usage_log = self._open(self._log_path), self._open(self._usage_log_path)
+        self.listen()
         return self
+
+    def _open(self, path: Path | None) -> BinaryIO | None:
+        return None if path is None else self._logs.enter_context(path.open("wb", buffering=0))
+
+    def _bound(self) -> socket.socket:
+        """A port that is bound and not listened on refuses connections, and nobody else can take it."""
+        made = socket.socket(socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET)
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind(self._address)
+        except OSError:
+            made.close()
+            raise
+        self._address = made.getsockname()[:2]
+        return made
+
+    def listen(self) -> None:
+        """Takes connections, again after ``refuse``."""
+        with self._lock:
+            if self._listener is None or self._stopping.is_set():
+                return
+            self._refusing = False
+            self._listener.listen(128)
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True, name="stub").start()
+
+    def refuse(self) -> None:
+        """Ends all connections and refuses new ones until ``listen``, as a server that is down does."""
+        with self._lock:
+            if self._listener is None or self._refusing:
+                return
+            self._refusing = True
+            _end(self._listener)
+            self._listener = self._bound()
+            connections = list(self._connections)
+        for connection in connections:
+            _end(connection)
+
+    def _refuse_for(self, seconds: float) -> None:
+        self.refuse()
+        if not self._stopping.wait(seconds):
+            self.listen()
 
     def stop(self) -> None:
         """Ends connections, those that hang too."""
@@ -103,8 +166,7 @@ class StubServer:
             _end(connection)
         for thread in threads:
             thread.join(timeout=5)
-        if self._log is not None:
-            self._log.close()
+        self._logs.close()
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Blocks until ``stop``; True when stopped."""
@@ -181,14 +243,24 @@ class StubServer:
             try:
                 reply = self._script.next(text=text, model=model, turn=turn)
             except ScriptExhausted as error:
-                return Reply(spec={"status": 400, "body": _error(str(error), code="script_exhausted")}), model
+                reply = Reply(spec={"status": 400, "body": _error(str(error), code="script_exhausted")})
+            self._bill(reply, model)
         return reply, model
+
+    def _bill(self, reply: Reply, model: str) -> None:
+        usage = _billed(reply, request=len(self.requests), model=str(reply.spec.get("model", model)))
+        self.usages.append(usage)
+        if self._usage_log is not None:
+            self._usage_log.write(json.dumps(asdict(usage)).encode() + b"\n")
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def _play(self, connection: socket.socket, request: StubRequest, reply: Reply, model: str) -> bool:
         delay_s = reply.delay_ms / 1000 or self._delay_s
         spec = reply.spec
+        if "refuse_ms" in spec:
+            self._refuse_for(float(spec["refuse_ms"]) / 1000)
+            return False
         if spec.get("hang"):
             self._stopping.wait()
         if (delay_s and self._stopping.wait(delay_s)) or spec.get("hang") or spec.get("close"):
@@ -239,6 +311,26 @@ class StubServer:
         names = self._script.models or (DEFAULT_MODEL,)
         rows = [{"id": name, "object": "model", "created": 1767225600, "owned_by": owner} for name in names]
         return {"object": "list", "data": rows}
+
+
+def _billed(reply: Reply, *, request: int, model: str) -> StubUsage:
+    """Whoever refuses or says nothing charges nothing; a reply that is cut on its way was made all the same."""
+    reported = reply.usage
+    free = not 200 <= reply.status < 300
+
+    def tokens(holder: Mapping[str, Any] | None, key: str, default: int | None) -> int | None:
+        return 0 if free else default if holder is None else int(holder.get(key) or 0)
+
+    details = None if reported is None else reported.get("prompt_tokens_details") or {}
+    return StubUsage(
+        request=request,
+        model=model,
+        status=reply.status,
+        cut="cut" in reply.spec or reply.spec.get("end", "done") != "done",
+        prompt_tokens=tokens(reported, "prompt_tokens", None),
+        completion_tokens=tokens(reported, "completion_tokens", None),
+        cached_tokens=tokens(details, "cached_tokens", None),
+    )
 
 
 def read_request(reader: BinaryIO) -> StubRequest | None:

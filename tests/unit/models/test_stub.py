@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,76 @@ def test_the_log_has_each_body_byte_for_byte(tmp_path: Path) -> None:
         ask(stub)
         assert log.read_bytes() == b"".join(body + b"\n" for body in stub.bodies)
     assert [json.loads(line)["model"] for line in log.read_text("utf-8").splitlines()] == ["m", "m"]
+
+
+def test_the_usage_log_has_what_each_request_used(tmp_path: Path) -> None:
+    log = tmp_path / "usage.jsonl"
+    counted = {"prompt_tokens": 70, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 64}}
+    script = [
+        {"text": "a", "usage": counted},
+        "b",
+        {"text": "c", "usage": None},
+        {"status": 429, "body": "slow"},
+        {"body": {"choices": [], "usage": counted}},
+        {"chunks": [{"choices": [], "usage": counted}]},
+        {"text": "d", "cut": 5},
+        {"close": True},
+        {"text": "e", "model": "other"},
+    ]
+    with StubServer(script, usage_log=log) as stub:
+        for _ in range(len(script) + 1):
+            with suppress(httpx2.TransportError):
+                ask(stub)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    tokens = [(line["prompt_tokens"], line["completion_tokens"], line["cached_tokens"]) for line in lines]
+    assert tokens == [
+        (70, 9, 64), (100, 10, 0), (None, None, None), (0, 0, 0), (70, 9, 64), (70, 9, 64), (100, 10, 0), (0, 0, 0),
+        (100, 10, 0), (0, 0, 0),
+    ]  # fmt: skip
+    assert [line["status"] for line in lines] == [200, 200, 200, 429, 200, 200, 200, 0, 200, 400]
+    assert [line["request"] for line in lines if line["cut"]] == [7]
+    assert [line["request"] for line in lines if line["model"] == "other"] == [9]
+    assert [dataclasses.asdict(usage) for usage in stub.usages] == lines
+
+
+def test_a_server_that_is_down_refuses_and_comes_back_on_its_port() -> None:
+    with StubServer(["a", "b"]) as stub, httpx2.Client(trust_env=False) as http:
+        url = f"{stub.base_url}/chat/completions"
+        body = {"model": "m", "messages": []}
+        assert text(http.post(url, json=body)) == "a"
+        stub.refuse()
+        for _ in range(3):  # the kept connection is gone, too
+            with pytest.raises(httpx2.TransportError):
+                http.post(url, json=body)
+        with pytest.raises(httpx2.ConnectError):
+            ask(stub)
+        stub.listen()
+        assert text(http.post(url, json=body)) == "b"
+        assert len(stub.requests) == 2
+
+
+def test_a_script_may_take_the_server_down_for_a_while() -> None:
+    with StubServer([{"refuse_ms": 150}, "back"]) as stub:
+        with pytest.raises(httpx2.TransportError):
+            ask(stub)
+        end, refused = time.monotonic() + 20, 0
+        while True:
+            try:
+                assert text(ask(stub)) == "back"
+                break
+            except httpx2.ConnectError:
+                refused += 1
+                assert time.monotonic() < end
+        assert refused > 0
+
+
+def test_a_server_that_is_down_can_be_stopped() -> None:
+    stub = StubServer([{"refuse_ms": 60_000}]).start()
+    with pytest.raises(httpx2.TransportError):
+        ask(stub)
+    started = time.monotonic()
+    stub.stop()
+    assert time.monotonic() - started < 4
 
 
 def test_models_are_listed_and_other_paths_are_not_there() -> None:
