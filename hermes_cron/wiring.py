@@ -321,7 +321,7 @@ class App:
                 playbooks=_Playbooks(self.language),
                 open_journal=self._open_journal,
                 resume_journal=self._resume_journal,
-                purse=lambda taken: None,
+                purse=self.purse,
                 last_run=self._last_run,
                 run_command=run_command,
                 base_env=command_environment(),
