@@ -145,7 +145,7 @@ def test_deliveries_change_alone() -> None:
     assert changed == CHECKED.replace(
         b"deliver:\n  to: [ops-chat]                  # the room\n  when: change\n",
         b"deliver: {to: [a, b], when: change}\n",
-    ).replace(b"on: [exit_code]}\n", b"on: [exit_code]}\nping: "secret:hc"\n")
+    ).replace(b"on: [exit_code]}\n", b'on: [exit_code]}\nping: "secret:hc"\n')
     assert edit(CHECKED, {"checks": None}, path="x") == CHECKED.replace(
         CHECKED[CHECKED.index(b"checks:") : CHECKED.index(b"deliver:")], b""
     )
