@@ -34,7 +34,10 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "runs": ("运行", ("runs", "skills")),
     "data": ("数据", ("db", "secrets")),
-    "operation": ("运维", ("init", "serve", "status", "logs", "model", "tools", "config", "dev", "completion")),
+    "operation": (
+        "运维",
+        ("init", "serve", "status", "usage", "logs", "model", "tools", "config", "dev", "completion"),
+    ),
 }  # fmt: skip
 """Purpose -> its Chinese name and its commands."""
 
@@ -61,6 +64,7 @@ COMMANDS: dict[str, Entry] = {
     "init": Entry("init", "Make a home", "建立主目录"),
     "serve": Entry("serve", "The scheduler: start jobs when they are due", "调度器：到点启动任务"),
     "status": Entry("status", "Is all well, and what needs a person", "是否一切正常，什么需要人处理"),
+    "usage": Entry("usage", "What runs used: tokens and money", "各次运行的用量与费用"),
     "logs": Entry("logs", "The scheduler's log lines", "调度器日志"),
     "model": Entry("model", "Show, list, set and test the model", "查看、列出、设置和测试模型", noun=True),
     "tools": Entry("tools", "Tools that runs may be given", "可供运行使用的工具", noun=True),
