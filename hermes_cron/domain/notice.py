@@ -144,10 +144,14 @@ def _width(label: str) -> int:
 
 def _footer(ending: Ending) -> str:
     saying = _Saying(ending)
-    facts = [saying.verdict(), *saying.usage()]
-    key = "footer" if ending.good else "footer_bad"
-    joined = saying.words["join"].join(facts)
-    return saying.say(key, job=ending.job.name, run=ending.run_id, facts=joined, look=saying.look())
+    return saying.say(
+        "footer" if ending.good else "footer_bad",
+        job=ending.job.name,
+        run=ending.run_id,
+        verdict=saying.verdict(),
+        usage=saying.words["join"].join(saying.usage()),
+        look=saying.look(),
+    )
 
 
 class _Saying:
