@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hermes_cron.domain.check import Check, CheckResult, Trial
+    from hermes_cron.domain.command import Flag
     from hermes_cron.domain.database import QueryResult
+    from hermes_cron.domain.delivery import Answer
+    from hermes_cron.domain.delivery import Message as Delivery
     from hermes_cron.domain.transcript import (
         Asked,
         Header,
@@ -90,6 +96,16 @@ class Purse(Protocol):
         """What the call really used. ``usage`` None: nobody knows, so the worst case stays spent."""
 
 
+class Checks(Protocol):
+    """Outcome checks. Both calls never raise for what a check meets: that is its verdict."""
+
+    def pin(self, checks: Sequence[Check], folder: Path, env: Mapping[str, str]) -> str:
+        """What the checks compare with, as it is now: JSON for ``Trial.pinned``."""
+
+    def judge(self, trial: Trial, cancel: Flag) -> tuple[CheckResult, ...]:
+        """What each check says, in order. Looks at the world and changes nothing; ends soon once ``cancel`` is set."""
+
+
 class Fenced(Exception):
     """This process no longer owns the run: another one took it over."""
 
@@ -116,7 +132,42 @@ class Databases(Protocol):
     def open(self, name: str) -> Database: ...
 
 
+class Target(Protocol):
+    """Where messages go. ``platform`` is its kind, for metrics; ``provable``: ``send`` can tell whether a message is
+    there already and then says so instead of sending it twice."""
+
+    platform: ClassVar[str]
+    provable: ClassVar[bool]
+
+    def send(self, message: Delivery) -> Answer:
+        """One try, bounded in time. What the target or the way there did is the answer, never an exception."""
+
+
+class Targets(Protocol):
+    """The targets of config.toml as it is now, and the addresses of pings."""
+
+    def names(self) -> tuple[str, ...]: ...
+
+    def open(self, name: str) -> Target:
+        """Raises ``NotFound``; ``ConfigError`` or ``VaultError`` where it cannot be used as configured."""
+
+    def switch(self, address: str) -> Target:
+        """The outside switch at an address, a URL or ``secret:NAME``. Raises as ``open``."""
+
+
 Emit = Callable[[str, Mapping[str, object]], None]
 """Progress for people: an event's name and its facts. Never raises."""
 
-__all__ = ["Clock", "Database", "Databases", "Emit", "Fenced", "Journal", "Model", "Usage"]
+__all__ = [
+    "Checks",
+    "Clock",
+    "Database",
+    "Databases",
+    "Emit",
+    "Fenced",
+    "Journal",
+    "Model",
+    "Target",
+    "Targets",
+    "Usage",
+]

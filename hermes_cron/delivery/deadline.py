@@ -1,0 +1,47 @@
+"""How does a try end in time although the other side sends one byte a minute?
+
+Libraries bound each read, not the sum of them. A timer shuts the socket down: the read that waits fails at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+
+
+class Deadline:
+    """``with Deadline(seconds) as deadline: deadline.watch(socket)``. ``passed`` says whether it had to act."""
+
+    def __init__(self, seconds: float) -> None:
+        self.passed = False
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(seconds, self._over)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def watch(self, sock: socket.socket) -> None:
+        """The socket to shut down from now on; the one of before is not looked at any more."""
+        with self._lock:
+            self._socket = sock
+            if self.passed:
+                _shut(sock)
+
+    def _over(self) -> None:
+        with self._lock:
+            self.passed = True
+            if self._socket is not None:
+                _shut(self._socket)
+
+
+def _shut(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        # Of the plain socket, also where TLS is around it: a TLS goodbye would wait for the other side.
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
