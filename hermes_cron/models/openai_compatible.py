@@ -172,7 +172,8 @@ class OpenAICompatible:
 
     def _data(self, response: httpx2.Response, *, first_s: float, ends: float) -> Any:
         kind = response.headers.get("content-type", "")
-        if self.endpoint.stream and "json" not in kind:  # JSON: the server cannot stream, or reports a fault
+        whole = "json" in kind or "html" in kind  # the server cannot stream, reports a fault, or is none of ours
+        if self.endpoint.stream and not whole:
             return self._assembled(response, first_s=first_s, ends=ends)
         import httpx2
 

@@ -11,6 +11,7 @@ import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -29,12 +30,16 @@ _STREAMED = re.compile(rb'"stream"\s*:\s*true')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StubRequest:
-    """One request as it arrived. ``body`` is byte-exact; header names are lower case."""
+    """One request as it arrived. ``body`` is byte-exact; header names are lower case.
+
+    ``received`` is an instant of ``time.monotonic``, so that a test can measure how long a client waited.
+    """
 
     method: str
     path: str
     headers: Mapping[str, str] = field(repr=False)
     body: bytes
+    received: float = 0.0
 
     def json(self) -> Any:
         return json.loads(self.body)
@@ -344,7 +349,7 @@ def read_request(reader: BinaryIO) -> StubRequest | None:
         name, _, value = line.decode("latin-1").partition(":")
         headers[name.strip().lower()] = value.strip()
     body = reader.read(int(headers.get("content-length", "0")))
-    return StubRequest(method=method, path=path, headers=headers, body=body)
+    return StubRequest(method=method, path=path, headers=headers, body=body, received=time.monotonic())
 
 
 def _line(body: bytes) -> bytes:
