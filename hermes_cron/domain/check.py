@@ -22,6 +22,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 
@@ -70,6 +71,22 @@ class CheckResult:
     verdict: Verdict
     detail: str
     elapsed_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What checks are judged by.
+
+    ``folder`` is where relative paths begin and commands run, ``env`` the whole environment of commands. ``pinned`` is
+    what ``ports.Checks.pin`` gave before the agent began. ``seconds`` is what the run's time limit leaves for all.
+    """
+
+    checks: tuple[Check, ...]
+    folder: Path
+    env: Mapping[str, str]
+    report: str
+    pinned: str | None
+    seconds: float
 
 
 def verdict_of(results: Iterable[CheckResult]) -> Verdict | None:

@@ -1,0 +1,26 @@
+"""What do a run's checks compare with? Kept with the run before its agent begins, so that the agent cannot move it."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, bindparam, update
+
+from hermes_cron.domain.run import RunState
+from hermes_cron.ports import Fenced
+from hermes_cron.store.prepared import Prepared
+from hermes_cron.store.tables import RunRow
+
+_runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+
+_PIN = Prepared(
+    update(_runs)
+    .where(
+        _runs.c.id == bindparam("b_id"), _runs.c.fence == bindparam("b_fence"), _runs.c.state == RunState.RUNNING.value
+    )
+    .values(check_inputs=bindparam("v_inputs"))
+)
+
+
+def pin(conn: Connection, run_id: str, fence: int, inputs: str) -> None:
+    """Keeps ``inputs`` with the run. Raises ``Fenced`` when the run is not this fence's any more."""
+    if _PIN.run(conn, {"b_id": run_id, "b_fence": fence, "v_inputs": inputs}) != 1:
+        raise Fenced(f"run {run_id} is no longer owned under fence {fence}")
