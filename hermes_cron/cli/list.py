@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from hermes_cron.cli import jobs_known, output, when
+from hermes_cron.cli import jobs_known, output, sent, when
 from hermes_cron.cli.context import Cli, cli
 
 if TYPE_CHECKING:
@@ -58,12 +58,14 @@ def list_jobs(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Removed jobs too.")] = False,
 ) -> None:
+    from hermes_cron.store.reader import asked_elsewhere
+
     state = cli()
     found = jobs_known.current(state, removed=everything)
     jobs = [job for job in found.listed if set(tag or ()) <= set(job.summary.get("tags", ()))]
     unlisted = () if tag else found.unlisted
     now = state.clock.now()
-    need = sum(job.needs for job in jobs) + len(unlisted)
+    need = sum(job.needs for job in jobs) + len(unlisted) + (0 if tag else asked_elsewhere(state.home.store))
     if state.json:
         state.emit_json({"jobs": [*map(as_json, jobs), *map(_unlisted_json, unlisted)], "need_you": need})
         return
@@ -71,10 +73,12 @@ def list_jobs(
     if not jobs and not unlisted:
         state.out(texts["none"])
         return
-    rows = [_row(job, state, texts, now, long) for job in jobs if not job.broken]
+    sound = [job for job in jobs if not job.broken]
+    rows = [_row(job, state, texts, now, long) for job in sound]
+    colours = [_colour(job) for job in sound] if state.colour else []
     broken = [(job.name, _broken(job, texts, now)) for job in jobs if job.broken] + list(unlisted)
     headers = (*texts["headers"], texts["description"]) if long else texts["headers"]
-    state.out(_page(rows, broken, headers, state))
+    state.out(_page(rows, broken, headers, state, colours))
     if need:
         state.out("\n" + texts["need" if need > 1 else "need_one"].format(count=need))
 
@@ -96,7 +100,7 @@ def as_json(job: Listed) -> dict[str, object]:
         "reason": last.reason if last else None,
         "run_id": last.run_id if last else None,
         "checked": last.verdict if last else None,
-        "sent": None,
+        "sent": dict(last.sent) or None if last else None,
         "tags": job.summary.get("tags", []),
         "paused": job.summary.get("paused"),
         "held": job.held_reason,
@@ -124,7 +128,7 @@ def _row(job: Listed, state: Cli, texts: dict[str, Any], now: datetime, long: bo
         when.brief(job.last.at, zone, now=now) if job.last else "",
         job.last.state if job.last else "",
         (job.last.verdict or "") if job.last else "",
-        "",
+        sent.brief(job.last.sent, state.lang) if job.last else "",
     ]
     return [*row, job.summary.get("description", "")] if long else row
 
@@ -145,13 +149,24 @@ def _broken(job: Listed, texts: dict[str, Any], now: datetime) -> str:
     return str(texts["good"].format(broken=job.broken, next=when.brief(job.next_due, zone, now=now)))
 
 
-def _page(rows: Sequence[Sequence[str]], broken: Sequence[tuple[str, str]], headers: Sequence[str], state: Cli) -> str:
+def _colour(job: Listed) -> str | None:
+    last = job.last
+    return sent.colour(last.state, last.verdict, last.sent) if last else None
+
+
+def _page(
+    rows: Sequence[Sequence[str]],
+    broken: Sequence[tuple[str, str]],
+    headers: Sequence[str],
+    state: Cli,
+    colours: Sequence[str | None],
+) -> str:
     """Broken files last, over all columns: the place and the fault matter more than what is not known."""
     names = [str(row[0]) for row in rows] + [name for name, _ in broken] + [headers[0]]
     columns = max(map(output.width, names))
     # The first header carries the width of names that stand in no row: the table itself measures rows only.
     padded = [output.pad(headers[0], columns), *headers[1:]]
-    lines = [output.table(rows, padded, max_columns=state.columns)]
+    lines = sent.painted(output.table(rows, padded, max_columns=state.columns), colours)
     for name, fault in sorted(broken):
         line = f"{output.pad(output.one_line(name), columns)}  BROKEN {output.one_line(fault)}"
         lines.append(output.cut(line, state.columns) if state.columns else line)

@@ -27,6 +27,8 @@ class LastRun:
     reason: str | None
     verdict: str | None
     at: datetime
+    sent: Mapping[str, int]
+    """How many of its messages are in which state; empty when it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +51,27 @@ class Listed:
 
 
 _LISTED = """
+WITH failing AS (
+  SELECT job_uid, max(acked_at) AS acked FROM incidents WHERE ended_at IS NULL GROUP BY job_uid
+), asked AS (
+  SELECT job_uid, count(*) AS n FROM approvals WHERE decision IS NULL GROUP BY job_uid
+), lost AS (
+  SELECT job_uid, count(*) AS n FROM deliveries d
+  WHERE state IN ('failed', 'unknown') AND kind NOT IN ('ping', 'test') AND NOT EXISTS (
+    SELECT 1 FROM deliveries x WHERE x.job_uid = d.job_uid AND x.target = d.target AND x.number > d.number
+    AND x.kind NOT IN ('ping', 'test') AND x.state IN ('sent', 'failed', 'unknown'))
+  GROUP BY job_uid
+)
 SELECT j.uid, j.name, j.file_name, j.file_stat, j.broken, j.summary, j.next_due, j.held_reason, j.held_at,
        j.removed_at, r.id, r.state, r.reason, r.verdict, coalesce(r.scheduled_at, r.queued_at),
+       coalesce((SELECT json_group_object(state, n) FROM (
+         SELECT state, count(*) AS n FROM deliveries WHERE run_id = r.id AND kind <> 'ping' GROUP BY state)), '{}'),
        CASE WHEN j.removed_at IS NULL THEN (j.broken IS NOT NULL) + (j.held_reason IS NOT NULL)
-         + coalesce((SELECT state FROM runs WHERE job_uid = j.uid AND ended_at IS NOT NULL AND state <> 'cancelled'
-                     ORDER BY queued_at DESC, id DESC LIMIT 1) NOT IN ('ok', 'skipped'), 0)
+         + coalesce(asked.n, 0) + coalesce(lost.n, 0)
+         + (j.held_reason IS NULL AND failing.acked IS NULL AND (failing.job_uid IS NOT NULL OR coalesce(
+             (SELECT state NOT IN ('ok', 'skipped') OR coalesce(verdict, '') IN ('check_failed', 'not_checkable')
+              FROM runs WHERE job_uid = j.uid AND ended_at IS NOT NULL AND state <> 'cancelled'
+              ORDER BY queued_at DESC, id DESC LIMIT 1), 0)))
          + (j.next_due IS NULL AND EXISTS (
               SELECT 1 FROM occurrence_spans s WHERE s.job_uid = j.uid AND s.state = 'missed'
               AND s.revision = j.revision
@@ -61,6 +79,13 @@ SELECT j.uid, j.name, j.file_name, j.file_stat, j.broken, j.summary, j.next_due,
        ELSE 0 END
 FROM jobs j LEFT JOIN runs r ON r.id = (
   SELECT id FROM runs WHERE job_uid = j.uid ORDER BY queued_at DESC, id DESC LIMIT 1)
+LEFT JOIN failing ON failing.job_uid = j.uid
+LEFT JOIN asked ON asked.job_uid = j.uid
+LEFT JOIN lost ON lost.job_uid = j.uid
+"""
+_ASKED_ELSEWHERE = """
+SELECT count(*) FROM approvals a WHERE decision IS NULL
+AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.uid = a.job_uid AND j.removed_at IS NULL)
 """
 
 
@@ -90,6 +115,12 @@ def listed(path: Path, *, removed: bool = False) -> list[Listed] | None:
                 return None
             raise
     return [_listed(row) for row in rows]
+
+
+def asked_elsewhere(path: Path) -> int:
+    """How many questions of runs that belong to no listed job wait for an answer: prompts, removed jobs."""
+    with opened(path) as connection:
+        return 0 if connection is None else int(connection.execute(_ASKED_ELSEWHERE).fetchone()[0])
 
 
 def _needs_the_engine(error: sqlite3.DatabaseError) -> bool:
@@ -154,6 +185,8 @@ def _listed(row: tuple[Any, ...]) -> Listed:
         removed_at=instant(row[9]),
         last=None
         if last_at is None
-        else LastRun(run_id=row[10], state=row[11], reason=row[12], verdict=row[13], at=last_at),
-        needs=row[15],
+        else LastRun(
+            run_id=row[10], state=row[11], reason=row[12], verdict=row[13], at=last_at, sent=json.loads(row[15])
+        ),
+        needs=row[16],
     )

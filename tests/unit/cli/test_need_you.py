@@ -8,6 +8,7 @@ import sqlite3
 import pytest
 
 from hermes_cron.cli.main import run
+from hermes_cron.domain.check import Verdict
 from hermes_cron.domain.run import RunState
 from hermes_cron.home import Home
 
@@ -59,6 +60,81 @@ def test_held_and_missed_for_good_count_too(home: Home, capsys: pytest.CaptureFi
             " '2026-11-30 00:00:00' FROM jobs WHERE name = 'once'"
         )
     store.close()
-    assert _both(capsys) == (4, 4)
+    assert _both(capsys) == (3, 3), "a held job is one line, its failed run none"
     assert run(["remove", "bad", "-y"]) == 0
     assert _both(capsys) == (2, 2)
+
+
+@pytest.mark.usefixtures("said")
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_what_checks_say_is_judged_alike(home: Home, capsys: pytest.CaptureFixture[str], verdict: Verdict) -> None:
+    with sqlite3.connect(home.store) as store:
+        store.execute("UPDATE runs SET state = 'ok', verdict = ?", (verdict,))
+        store.execute("UPDATE incidents SET ended_at = '2026-11-30 00:00:00'")
+    store.close()
+    listed, shown = _both(capsys)
+    assert listed == shown == (1 if verdict is Verdict.VERIFIED else 2)
+
+
+@pytest.mark.usefixtures("said")
+def test_an_incident_counts_until_it_is_acknowledged(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    with sqlite3.connect(home.store) as store:
+        store.execute(
+            "INSERT INTO incidents (job_uid, job_name, kind, opened_at, first_run, last_run, last_at, failures)"
+            " SELECT uid, name, 'exit_code', '2026-11-30', 'r1', 'r1', '2026-11-30', 1 FROM jobs WHERE name = 'bad'"
+        )
+    store.close()
+    assert _both(capsys) == (2, 2), "its run shows it already"
+    with sqlite3.connect(home.store) as store:
+        store.execute("UPDATE runs SET state = 'skipped'")
+    store.close()
+    assert _both(capsys) == (2, 2), "a skipped run ends no incident"
+    with sqlite3.connect(home.store) as store:
+        store.execute("UPDATE incidents SET acked_at = '2026-11-30', acked_by = 'me'")
+        store.execute("UPDATE runs SET state = 'failed'")
+    store.close()
+    assert _both(capsys) == (1, 1)
+
+
+def _message(store: sqlite3.Connection, state: str, target: str = "chat", kind: str = "report") -> None:
+    store.execute(
+        "INSERT INTO deliveries (kind, job_uid, job_name, target, state, title, body, created_at, attempts)"
+        " SELECT ?, uid, name, ?, ?, '', '', '2026-11-30', 1 FROM jobs WHERE name = 'bad'",
+        (kind, target, state),
+    )
+    store.commit()
+
+
+@pytest.mark.usefixtures("said")
+def test_messages_that_did_not_arrive_count_once_a_target(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    store = sqlite3.connect(home.store)
+    for state in ("silent", "queued", "held", "sent"):
+        _message(store, state)
+    _message(store, "failed", kind="ping")
+    _message(store, "failed", kind="test")
+    assert _both(capsys) == (2, 2)
+    _message(store, "failed")
+    _message(store, "unknown")
+    _message(store, "failed", target="phone")
+    assert _both(capsys) == (4, 4)
+    _message(store, "sent")
+    assert _both(capsys) == (3, 3), "a later one arrived"
+    store.close()
+
+
+@pytest.mark.usefixtures("said")
+def test_questions_count_with_and_without_a_job(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    store = sqlite3.connect(home.store)
+    for name in ("bad", None):
+        store.execute(
+            "INSERT INTO approvals (run_id, job_uid, job_name, session_id, seq, tool, arguments, evidence, asked_at,"
+            " expires_at) SELECT id, (SELECT uid FROM jobs WHERE name = ?), 'x', coalesce(?, 's'), 1, 'terminal',"
+            " '{}', '[]', '2026-11-30', '2026-12-01' FROM runs",
+            (name, name),
+        )
+    store.commit()
+    assert _both(capsys) == (4, 4)
+    store.execute("UPDATE approvals SET decision = 'denied' WHERE job_uid IS NULL")
+    store.commit()
+    assert _both(capsys) == (3, 3)
+    store.close()
