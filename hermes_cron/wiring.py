@@ -8,22 +8,24 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from hermes_cron.domain.job import Keep, Limits
 from hermes_cron.home import Home
-from hermes_cron.ports import Clock, Emit, Model
+from hermes_cron.ports import Checks, Clock, Emit, Model
 from hermes_cron.settings import Settings
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from hermes_cron.databases.registry import DatabaseRegistry
+    from hermes_cron.delivery.registry import TargetRegistry
     from hermes_cron.domain.event import Event
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
+    from hermes_cron.domain.target import TargetConfig
     from hermes_cron.domain.transcript import Header, Message
     from hermes_cron.experience.skills import Readings, Root, SkillLibrary
     from hermes_cron.jobs.files import JobFiles
@@ -36,10 +38,12 @@ if TYPE_CHECKING:
     from hermes_cron.runner.route import Route
     from hermes_cron.runner.runner import PlaybookProgram, Runner
     from hermes_cron.scheduler.owners import Living
+    from hermes_cron.scheduler.sending import Sender
     from hermes_cron.scheduler.service import Service
     from hermes_cron.scheduler.timers import Wakes
     from hermes_cron.store.engine import Store
     from hermes_cron.store.jobs import Source, Synced, Understood
+    from hermes_cron.store.outbox import DeliveryView
     from hermes_cron.tools.registry import Registry
     from hermes_cron.vault.vault import Vault
 
@@ -73,6 +77,7 @@ class App:
         self.language = settings.language or language
         self.actions = actions or {}
         self._skills_read: tuple[float, SkillLibrary | None] = (0.0, None)
+        self._targets_read: tuple[tuple[int, int, int] | None, Mapping[str, TargetConfig] | None] = (None, None)
 
     # --- files -----------------------------------------------------------------------------------------------------
 
@@ -322,6 +327,9 @@ class App:
                 open_journal=self._open_journal,
                 resume_journal=self._resume_journal,
                 purse=self.purse,
+                checks=self.checks,
+                keep_pins=self._keep_pins,
+                drift=self._drift,
                 last_run=self._last_run,
                 run_command=run_command,
                 base_env=command_environment(),
@@ -361,6 +369,39 @@ class App:
         return SqlJournal.begin(
             self.store, self.clock, run_id=taken.id, fence=taken.fence, header=header, messages=messages
         )
+
+    @cached_property
+    def checks(self) -> Checks:
+        """What judges whether a run did what it says."""
+        from hermes_cron.checks.judge import OutcomeChecks
+        from hermes_cron.environments.local import run as run_command
+
+        return OutcomeChecks(databases=self.databases, run_command=run_command)
+
+    def _keep_pins(self, taken: TakenRun, text: str) -> None:
+        from hermes_cron.store.pins import pin
+
+        self.store.write(lambda conn: pin(conn, taken.id, taken.fence, text))
+
+    def _drift(self, taken: TakenRun) -> str | None:
+        """How the checks of the job's file differ from those that the run was queued with; None when they do not."""
+        from hermes_cron.errors import NotFound
+        from hermes_cron.store.pins import queued_at
+
+        if taken.job_uid is None:
+            return None
+        try:
+            data = self.jobs.read(taken.job.name)
+        except NotFound:
+            now = "the job has no file now"
+        else:
+            found = self._understand(data, f"{taken.job.name}.md", self.clock.now())
+            if found.job is not None and found.job.checks == taken.job.checks:
+                return None
+            now = "the job file is broken now" if found.job is None else "the job file's checks are others now"
+        with self.store.read() as conn:
+            queued = queued_at(conn, taken.id)
+        return f"judged by the revision of {queued:%Y-%m-%d %H:%M:%S} UTC: {now}"
 
     def _resume_journal(self, taken: TakenRun) -> Journal:
         from hermes_cron.store.journal import SqlJournal
@@ -439,6 +480,73 @@ class App:
             on_store=lambda: wakes.put(Wake.STORE),
             on_failed=lambda error, poll_s: emit(WatchFailed(error=error, poll_s=poll_s)),
         )
+
+    # --- messages --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def targets(self) -> TargetRegistry:
+        """Where messages may go, as config.toml says now: a target added a moment ago is known to a scheduler."""
+        from hermes_cron.delivery.registry import TargetRegistry
+
+        return TargetRegistry(
+            home=self.home, clock=self.clock, configs=self._target_configs, resolve=self.vault.resolve
+        )
+
+    def _target_configs(self) -> Mapping[str, TargetConfig]:
+        """Read again when the file was replaced; one that has a fault just now changes nothing."""
+        from hermes_cron.errors import ConfigError
+
+        try:
+            stat = self.home.config.stat()
+            seen = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+            if seen != self._targets_read[0]:
+                self._targets_read = seen, Settings.load(self.home).targets
+        except (OSError, ConfigError):
+            pass
+        return self.settings.targets if self._targets_read[1] is None else self._targets_read[1]
+
+    def sender(self, emit: Callable[[Event], None], *, only: str | None = None) -> Sender:
+        """What sends the messages of the outbox, of one run where ``only`` names it."""
+        from hermes_cron.scheduler.sending import Post, Sender
+
+        return Sender(
+            Post(
+                store=self.store,
+                clock=self.clock,
+                owners=self.home.owners,
+                targets=self.targets,
+                redact=self.redact,
+                emit=emit,
+                only=only,
+            )
+        )
+
+    def send_now(self, run_id: str, *, limit_s: float = 30.0) -> list[DeliveryView]:
+        """Each message of the run is tried once, by a living scheduler or here; what became of them.
+
+        A message that is tried again later is still ``queued`` then, and so is one that took longer than ``limit_s``.
+        """
+        from hermes_cron.scheduler.owners import Owner
+        from hermes_cron.store import outbox
+
+        def views() -> list[DeliveryView]:
+            with self.store.read() as conn:
+                return outbox.of_runs(conn, [run_id]).get(run_id, [])
+
+        if not any(view.untried for view in views()):
+            return views()
+        if self.serving():
+            self.wake()
+            end = monotonic() + limit_s
+            while monotonic() < end and any(view.untried for view in views()):
+                sleep(0.05)
+            return views()
+        with Owner(self.home.owners, kind="run", started_at=self.clock.now()) as owner:
+            sender = self.sender(lambda _: None, only=run_id)
+            sender.start(owner.name)
+            sender.flush(limit_s)
+            sender.stop()
+        return views()
 
     # --- runs by hand, and what people look at ---------------------------------------------------------------------
 

@@ -1,14 +1,17 @@
-"""What is the outcome of a run, when its loop stopped or a fault came before it?"""
+"""What is the outcome of a run whose loop stopped, and what is kept of its text?"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hermes_cron.agent.stop import LoopResult
+from hermes_cron.domain.answer import Answer, read
+from hermes_cron.domain.fault import of_the_model
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.transcript import Header
-from hermes_cron.errors import HermesCronError, ModelError, PlaybookFailed
+from hermes_cron.errors import EmptyReply, ModelRefused
 
 _SKILL = re.compile(r'^<skill source="([^"\n]+)">$', re.MULTILINE)
 
@@ -16,7 +19,7 @@ _SKILL = re.compile(r'^<skill source="([^"\n]+)">$', re.MULTILINE)
 def outcome_of(result: LoopResult, header: Header) -> Outcome:
     """The loop's result in the words of the run. ``header`` is row 0 of the session."""
     fault = result.fault
-    return Outcome(
+    outcome = Outcome(
         state=result.stop.state,
         reason=result.reason,
         text=result.text,
@@ -31,25 +34,33 @@ def outcome_of(result: LoopResult, header: Header) -> Outcome:
         result=result.state_json,
         skills=skills_of(header),
         passing=fault is not None and fault.passing,
-        model_fault=_of_the_model(fault),
+        model_fault=of_the_model(fault),
         retry_after_s=getattr(fault, "retry_after_s", None),
         progressed=result.progressed,
         parked=result.parked,
     )
+    return outcome if header.playbook is not None else _understood(outcome)
 
 
-def failed(error: HermesCronError) -> Outcome:
-    """The outcome of a run that a fault ended before or outside its loop."""
-    reason = error.reason if isinstance(error, ModelError) else _snake(error.code)
-    said = error.message if error.hint is None else f"{error.message} ({error.hint})"
-    return Outcome(
-        state=RunState.FAILED,
-        reason=reason,
-        error=said,
-        passing=bool(getattr(error, "passing", False)),
-        model_fault=_of_the_model(error),
-        retry_after_s=getattr(error, "retry_after_s", None),
-    )
+def _understood(outcome: Outcome) -> Outcome:
+    """A language model's last text as what it is: silence and refusals are no reports."""
+    if outcome.state is not RunState.OK:
+        return outcome
+    match read(outcome.text, tool_calls=outcome.tool_calls):
+        case Answer.REPORT:
+            return outcome
+        case Answer.SILENT:
+            return replace(outcome, silent=True)
+        case Answer.EMPTY:
+            return _no_answer(outcome, EmptyReply.reason, "the model's last answer has no text")
+        case Answer.REFUSAL:
+            return _no_answer(
+                outcome, ModelRefused.reason, f"the model refused: {' '.join(outcome.text.split())[:300]}"
+            )
+
+
+def _no_answer(outcome: Outcome, reason: str, said: str) -> Outcome:
+    return replace(outcome, state=RunState.FAILED, reason=reason, error=said, model_fault=True)
 
 
 def skills_of(header: Header) -> tuple[str, ...]:
@@ -69,12 +80,3 @@ def report_text(taken: TakenRun, outcome: Outcome) -> str:
         *(["", outcome.text] if outcome.text else []),
     ]
     return "\n".join(lines)
-
-
-def _of_the_model(fault: HermesCronError | None) -> bool:
-    """A playbook's fault is no language model's: going on at the failed step would meet the same rows again."""
-    return isinstance(fault, ModelError) and not isinstance(fault, PlaybookFailed)
-
-
-def _snake(code: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in code).lstrip("_")

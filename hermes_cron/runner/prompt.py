@@ -26,7 +26,8 @@ nothing else: begin with the result, name figures with their source, say what co
 - Text inside a <skill> fence is a way of working: follow it where it fits the task. <notes> are conventions of the \
 working folder. Neither gives you a tool that you do not have.
 - If a tool fails, read why, change the call, and go on; the same call again gives the same answer.
-- If the task can not be done, say so plainly and say what is missing."""
+- If the task can not be done, say so plainly and say what is missing.
+- If there is nothing to tell, end with a last line of exactly [SILENT]: the report is kept and nothing is sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +117,14 @@ def template_values(taken: TakenRun, last: LastRun) -> dict[str, dict[str, objec
 
 def task(taken: TakenRun, last: LastRun) -> str:
     """The first user message. Raises ``JobFileError`` when a jinja body does not render."""
-    text = taken.job.prompt or ""
+    return rendered(taken.job.prompt or "", taken, last, where=f"jobs/{taken.job.name}.md").strip()
+
+
+def rendered(text: str, taken: TakenRun, last: LastRun, *, where: str) -> str:
+    """A text of the job with its names filled in. Raises ``JobFileError`` when a jinja text does not render."""
     values = template_values(taken, last)
     if taken.job.template is Template.JINJA:
         from hermes_cron.runner.jinja import render as render_jinja
 
-        return render_jinja(text, values, where=f"jobs/{taken.job.name}.md").strip()
-    return render(text, values).strip()
+        return render_jinja(text, values, where=where)
+    return render(text, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,17 +16,20 @@ from zoneinfo import ZoneInfo
 from hermes_cron import files
 from hermes_cron.agent.context_files import ContextFile, find
 from hermes_cron.agent.loop import AgentRun, run_agent
+from hermes_cron.agent.stop import StopReason
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.command import Flag, RunCommand
+from hermes_cron.domain.fault import failed
 from hermes_cron.domain.job import Job, Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
-from hermes_cron.domain.transcript import Header, Message
-from hermes_cron.errors import DiskFull, HermesCronError
+from hermes_cron.domain.transcript import Header, Message, ModelRequest
+from hermes_cron.errors import DiskFull, HermesCronError, JobFileError
 from hermes_cron.experience.skills import SkillLibrary
 from hermes_cron.home import Home
-from hermes_cron.ports import Clock, Databases, Emit, Fenced, Journal, Model, Purse
+from hermes_cron.ports import Checks, Clock, Databases, Emit, Fenced, Journal, Model, Purse
 from hermes_cron.runner import ended, outputs
-from hermes_cron.runner.prompt import LastRun, SkillText, system_prompt, task
+from hermes_cron.runner.prompt import LastRun, SkillText, rendered, system_prompt, task
+from hermes_cron.runner.proof import Proof, evidence, wants_more
 from hermes_cron.runner.route import Route, route
 from hermes_cron.runner.script import run_script
 from hermes_cron.tools.box import ToolBox
@@ -71,7 +75,7 @@ class Parts:
 
     ``base_env`` is the environment of commands before the job's own ``env``; nothing of hermes-cron's secrets is in
     it. ``redact`` hides the vault's values in whatever is stored or sent. ``default_model`` None: no model.
-    ``purse`` is None for a run that no cap applies to.
+    ``purse`` is None for a run that no cap applies to. ``keep_pins`` and ``drift`` are those of ``Proof``.
     """
 
     home: Home
@@ -86,6 +90,9 @@ class Parts:
     open_journal: OpenJournal
     resume_journal: ResumeJournal
     purse: Callable[[TakenRun], Purse | None]
+    checks: Checks
+    keep_pins: Callable[[TakenRun, str], None]
+    drift: Callable[[TakenRun], str | None]
     last_run: Callable[[TakenRun], LastRun]
     run_command: RunCommand
     base_env: Mapping[str, str]
@@ -115,6 +122,8 @@ class _Session:
     header: Header
 
 
+_log = logging.getLogger(__name__)
+
 _WITHOUT_FOLDER = frozenset({"clock", "databases", "web"})
 """Toolsets whose tools never look at the run's folder."""
 
@@ -128,15 +137,23 @@ class Runner:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._proof = Proof(
+            checks=parts.checks,
+            keep=parts.keep_pins,
+            drift=parts.drift,
+            env=parts.base_env,
+            redact=parts.redact,
+            home=parts.home.root,
+        )
 
     def execute(self, taken: TakenRun, cancel: Flag, emit: Emit = _quiet) -> Outcome:
         """The outcome, its report written to ``outputs/``. Raises ``Fenced``, and what is a bug of ours."""
         try:
-            outcome = self._work(taken, cancel, emit)
+            outcome = self._work(self._proof.pinned(taken), cancel, emit)
         except Fenced:
             raise
         except HermesCronError as error:
-            outcome = ended.failed(error)
+            outcome = failed(error)
         finally:
             self.leave(taken)
         return self._kept(taken, outcome) if outcome.state.ended else outcome
@@ -149,11 +166,14 @@ class Runner:
     def _work(self, taken: TakenRun, cancel: Flag, emit: Emit) -> Outcome:
         match taken.job.work:
             case Work.SCRIPT:
-                return self._script(taken, cancel)
+                return self._judged(taken, self._script(taken, cancel), cancel, emit)
             case Work.ACTION:
-                return self._parts.actions[taken.job.action or ""](taken, cancel)
+                return self._judged(taken, self._parts.actions[taken.job.action or ""](taken, cancel), cancel, emit)
             case Work.PROMPT:
                 return self._prompt(taken, cancel, emit)
+
+    def _judged(self, taken: TakenRun, outcome: Outcome, cancel: Flag, emit: Emit) -> Outcome:
+        return self._proof.judged(taken, outcome, cancel, emit, seconds=self._seconds_left(taken))
 
     def _script(self, taken: TakenRun, cancel: Flag) -> Outcome:
         parts = self._parts
@@ -172,7 +192,17 @@ class Runner:
         with ExitStack() as stack:
             begin = self._begun if taken.session is None else self._resumed
             session = begin(taken, cancel, emit, stack)
-            return self._agent(taken, session, cancel, emit)
+            while True:
+                outcome = self._judged(taken, self._agent(taken, session, cancel, emit), cancel, emit)
+                if not self._once_more(taken, session, outcome, cancel):
+                    return outcome
+                session.journal.append(evidence(outcome.checks))
+
+    def _once_more(self, taken: TakenRun, session: _Session, outcome: Outcome, cancel: Flag) -> bool:
+        """A playbook is told nothing: its steps say the same again."""
+        if session.header.playbook is not None or cancel.is_set():
+            return False
+        return wants_more(taken, outcome, session.journal.messages())
 
     def _agent(self, taken: TakenRun, session: _Session, cancel: Flag, emit: Emit) -> Outcome:
         """The loop, from where the session stands to its end or its next pause."""
@@ -188,7 +218,14 @@ class Runner:
                 model_timeout_s=self._parts.model_timeout_s,
             )
         )
+        if result.stop is StopReason.FINAL and session.header.playbook is not None and result.state_json is None:
+            result = replace(result, state_json=self._playbook_result(session))
         return ended.outcome_of(result, session.header)
+
+    def _playbook_result(self, session: _Session) -> str | None:
+        """What the last word of a playbook left behind besides its text: a function of the rows before it."""
+        messages = session.journal.messages()[:-1]
+        return session.model.complete(ModelRequest(header=session.header, messages=messages, timeout_s=1)).state_json
 
     def _begun(self, taken: TakenRun, cancel: Flag, emit: Emit, stack: ExitStack) -> _Session:
         prepared = self.prepare(taken, cancel, stack)
@@ -292,14 +329,28 @@ class Runner:
         return self._workdir(taken)
 
     def _monotonic_deadline(self, taken: TakenRun) -> float:
-        left = (taken.deadline_at - self._parts.clock.now()).total_seconds()
-        return time.monotonic() + max(0.0, left)
+        return time.monotonic() + self._seconds_left(taken)
+
+    def _seconds_left(self, taken: TakenRun) -> float:
+        return max(0.0, (taken.deadline_at - self._parts.clock.now()).total_seconds())
+
+    def _title(self, taken: TakenRun) -> str | None:
+        """``deliver.title``. One that does not render is no reason to lose a report: the job's name stands for it."""
+        template = taken.job.deliver.title
+        if template is None:
+            return None
+        last = self._parts.last_run(taken) if "last" in template else LastRun()
+        try:
+            return self._parts.redact(rendered(template, taken, last, where="deliver.title"))
+        except JobFileError as error:
+            _log.warning("run %s: %s", taken.id, error.message)
+            return None
 
     def _kept(self, taken: TakenRun, outcome: Outcome) -> Outcome:
         """The report on disk. A run whose report could not be kept is not ok."""
         text = self._parts.redact(ended.report_text(taken, outcome))
         error = None if outcome.error is None else self._parts.redact(outcome.error)
-        outcome = replace(outcome, text=text, error=error)
+        outcome = replace(outcome, text=text, error=error, title=self._title(taken))
         try:
             path = outputs.write(self._parts.home, job_name=taken.job.name, run_id=taken.id, text=text)
         except HermesCronError as lost:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, bindparam, update
+from datetime import datetime
+
+from sqlalchemy import Connection, bindparam, select, update
 
 from hermes_cron.domain.run import RunState
 from hermes_cron.ports import Fenced
@@ -18,6 +20,12 @@ _PIN = Prepared(
     )
     .values(check_inputs=bindparam("v_inputs"))
 )
+
+
+def queued_at(conn: Connection, run_id: str) -> datetime:
+    """When the run's copy of its job was made."""
+    found: datetime = conn.execute(select(_runs.c.queued_at).where(_runs.c.id == run_id)).scalar_one()
+    return found
 
 
 def pin(conn: Connection, run_id: str, fence: int, inputs: str) -> None:
