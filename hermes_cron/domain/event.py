@@ -132,6 +132,58 @@ class RunInterrupted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunTakenOver:
+    """A run's owner died; the run goes on at its step. ``times`` it was taken over at this step."""
+
+    run_id: str
+    job: str
+    owner: str
+    times: int
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunWaits:
+    """A run failed and is tried again at ``until``: the same attempt, or the next one."""
+
+    run_id: str
+    job: str
+    reason: str | None
+    until: datetime
+    attempt: int
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunParked:
+    """A run waits for a person. ``approvals`` are the numbers of its questions."""
+
+    run_id: str
+    job: str
+    approvals: tuple[str, ...]
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReleased:
+    """A shutdown gave up a run between two steps; any scheduler goes on with it."""
+
+    run_id: str
+    job: str
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalExpired:
+    """Nobody answered in time, which means no; the run goes on and is told so."""
+
+    approval: str
+    run_id: str
+    job: str
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunLost:
     """A run's thread outlived its deadline and the grace after it; its slot is free again."""
 
@@ -176,9 +228,45 @@ class Cleaned:
     level: Level = Level.INFO
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliverySent:
+    """A target has a message: its receipt is written."""
+
+    delivery: str
+    job: str
+    target: str
+    attempts: int
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryFailed:
+    """A message was refused for good, or its last try failed."""
+
+    delivery: str
+    job: str
+    target: str
+    attempts: int
+    error: str
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryUnknown:
+    """Nobody knows whether a message arrived; it is not sent again by itself."""
+
+    delivery: str
+    job: str
+    target: str
+    error: str
+    level: Level = Level.WARNING
+
+
 Event = (
     ServeStarted | ServeReady | ServeStopping | ServeStopped | JobsChanged | JobFileBroken | InstantsMissed | RunStarted
-    | RunFinished | RunInterrupted | RunLost | ClockJumped | WatchFailed | PassFailed | Cleaned
+    | RunFinished | RunInterrupted | RunTakenOver | RunWaits | RunParked | RunReleased | ApprovalExpired | RunLost
+    | ClockJumped | WatchFailed | PassFailed | Cleaned | DeliverySent | DeliveryFailed
+    | DeliveryUnknown
 )  # fmt: skip
 
 Emit = Callable[[Event], None]

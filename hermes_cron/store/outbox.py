@@ -22,6 +22,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal_column,
     not_,
     or_,
     select,
@@ -32,9 +33,10 @@ from hermes_cron.domain.delivery import DeliveryKind, DeliveryState, message_id,
 from hermes_cron.errors import Conflict, NotFound
 from hermes_cron.store import counters
 from hermes_cron.store.prepared import Prepared
-from hermes_cron.store.tables import DeliveryRow
+from hermes_cron.store.tables import DeliveryRow, RunRow
 
 _rows = DeliveryRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_runs = RunRow.__table__  # type: ignore[attr-defined]
 
 NO_PLATFORM = "none"
 """The platform of what went nowhere: silent, or to a target that is not configured."""
@@ -51,12 +53,16 @@ _LAST_HASH = Prepared(
         _rows.c.job_uid == bindparam("uid"),
         _rows.c.target == bindparam("name"),
         _rows.c.text_hash.is_not(None),
-        _rows.c.state.in_([DeliveryState.SENT.value, DeliveryState.QUEUED.value, DeliveryState.HELD.value]),
+        or_(
+            *(_rows.c.state == state.value for state in (DeliveryState.SENT, DeliveryState.QUEUED, DeliveryState.HELD))
+        ),
     )
     .order_by(_rows.c.number.desc())
     .limit(1)
 )
-_QUEUED = _rows.c.state == DeliveryState.QUEUED.value
+_QUEUED = _rows.c.state == literal_column(f"'{DeliveryState.QUEUED}'")
+"""Word for word the condition of ``deliveries_due``: SQLite uses that index for nothing less."""
+_FACTS = ("state", "reason", "verdict", "cause", "scheduled_at", "started_at", "ended_at", "attempt", "cost_usd")
 _SHOWN = tuple(column for column in _rows.c if column.name not in {"body", "text_hash"})
 
 
@@ -90,6 +96,11 @@ class DeliveryView:
     @property
     def in_hand(self) -> bool:
         return self.sending_by is not None
+
+    @property
+    def untried(self) -> bool:
+        """Nobody knows yet how its first try ends."""
+        return self.state is DeliveryState.QUEUED and (self.in_hand or self.attempts == 0)
 
     @property
     def message_id(self) -> str:
@@ -166,16 +177,21 @@ def put(  # noqa: PLR0913  # the columns of a row, each by name
     return int(number[0])
 
 
-def claim(conn: Connection, owner: str, now: datetime, *, limit: int, full: Collection[str] = ()) -> list[Claimed]:
-    """Make at most ``limit`` due messages ``owner``'s to send, none of the targets in ``full``.
+def claim(
+    conn: Connection, owner: str, now: datetime, *, limit: int, full: Collection[str] = (), only: str | None = None
+) -> list[Claimed]:
+    """Make at most ``limit`` due messages ``owner``'s to send: none of the targets in ``full``, of the run ``only``.
 
     A ping waits for the pings of its run before it, a recovery for the failure that it ends.
     """
     if limit < 1:
         return []
-    query = select(_rows).where(_due(now), _in_order()).order_by(_rows.c.next_try_at, _rows.c.number).limit(limit)
-    if full:
-        query = query.where(_rows.c.target.not_in(sorted(full)))
+    query = (
+        select(_rows)
+        .where(_free(full, only), _rows.c.next_try_at <= now)
+        .order_by(_rows.c.next_try_at, _rows.c.number)
+        .limit(limit)
+    )
     found = [dict(row) for row in conn.execute(query).mappings()]
     if found:
         conn.execute(
@@ -343,30 +359,46 @@ def in_hand(conn: Connection) -> list[DeliveryView]:
     return [_view(row) for row in conn.execute(query).mappings()]
 
 
-def next_due(conn: Connection) -> datetime | None:
-    """When the next message is to be tried; None: nothing waits."""
-    query = select(func.min(_rows.c.next_try_at)).where(_QUEUED, _rows.c.sending_by.is_(None))
+def next_due(conn: Connection, *, full: Collection[str] = (), only: str | None = None) -> datetime | None:
+    """When ``claim`` will find the next message; None: nothing waits."""
+    query = select(_rows.c.next_try_at).where(_free(full, only)).order_by(_rows.c.next_try_at).limit(1)
     found: datetime | None = conn.execute(query).scalar()
     return found
 
 
-def waiting_of(conn: Connection, run_id: str) -> int:
-    """How many messages of the run are neither sent nor given up, and due before long."""
-    query = select(func.count()).where(_rows.c.run_id == run_id, _QUEUED, _rows.c.kind != DeliveryKind.PING)
-    return int(conn.execute(query).scalar() or 0)
+def facts(conn: Connection, run_id: str) -> dict[str, object]:
+    """What machines are told of the run besides the text."""
+    row = conn.execute(select(*(_runs.c[name] for name in _FACTS)).where(_runs.c.id == run_id)).mappings().first()
+    return {} if row is None else {name: _plain(row[name]) for name in _FACTS}
+
+
+def spec_of(conn: Connection, run_id: str) -> str | None:
+    """The job as it was when the run was queued, JSON; None when the run is gone."""
+    found: str | None = conn.execute(select(_runs.c.spec).where(_runs.c.id == run_id)).scalar()
+    return found
 
 
 # --- inside -----------------------------------------------------------------------------------------------------------
 
 
-def _due(now: datetime) -> ColumnElement[bool]:
-    return and_(_QUEUED, _rows.c.next_try_at <= now, _rows.c.sending_by.is_(None))
+def _free(full: Collection[str], only: str | None) -> ColumnElement[bool]:
+    """Queued, in nobody's hand, not waiting for another."""
+    wanted = [_QUEUED, _rows.c.next_try_at.is_not(None), _rows.c.sending_by.is_(None), _in_order()]
+    if full:
+        wanted.append(_rows.c.target.not_in(sorted(full)))
+    if only is not None:
+        wanted.append(_rows.c.run_id == only)
+    return and_(*wanted)
+
+
+def _plain(value: Any) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _in_order() -> ColumnElement[bool]:
     """Not before what it follows. Other messages overtake each other: one that is tried for hours holds up nothing."""
     earlier = _rows.alias("earlier")
-    still = and_(earlier.c.state == DeliveryState.QUEUED.value, earlier.c.number < _rows.c.number)
+    still = and_(earlier.c.state == literal_column(f"'{DeliveryState.QUEUED}'"), earlier.c.number < _rows.c.number)
     ping = select(earlier.c.number).where(still, earlier.c.run_id == _rows.c.run_id, earlier.c.kind == _rows.c.kind)
     failure = select(earlier.c.number).where(
         still,

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, delete, select
 
 from hermes_cron.domain.job import Keep
-from hermes_cron.store import spending
+from hermes_cron.store import outbox, spending
 from hermes_cron.store.tables import (
     AttemptRow,
     EffectRow,
@@ -66,6 +66,7 @@ def expired(conn: Connection, now: datetime, default: Keep, *, limit: int = BATC
 def forget(conn: Connection, run_ids: Sequence[str]) -> None:
     """Remove these runs and all that hangs on them."""
     spending.forget(conn, run_ids)
+    outbox.forget(conn, run_ids)
     sessions = select(_sessions.c.id).where(_sessions.c.run_id.in_(run_ids))
     conn.execute(delete(_messages).where(_messages.c.session_id.in_(sessions)))
     for table in (_effects, _usage, _sessions, _attempts):
