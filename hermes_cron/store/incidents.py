@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, insert, or_, select, update
+from sqlalchemy import Connection, RowMapping, insert, or_, select, update
 
 from hermes_cron.domain import notice
 from hermes_cron.domain.check import Verdict
@@ -30,7 +30,6 @@ from hermes_cron.domain.job import Job
 from hermes_cron.domain.run import Cause, RunState
 from hermes_cron.errors import Conflict, NotFound
 from hermes_cron.store import outbox
-from hermes_cron.store.prepared import Prepared
 from hermes_cron.store.tables import IncidentRow, JobRow, RunRow
 
 _incidents = IncidentRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
@@ -42,8 +41,6 @@ ACKED = "acked"
 
 _CHECKS = frozenset({Verdict.CHECK_FAILED.value, Verdict.NOT_CHECKABLE.value})
 _OPEN = _incidents.c.ended_at.is_(None)
-_ANY_OPEN = Prepared(select(_incidents.c.number).where(_incidents.c.job_uid == bindparam("uid"), _OPEN).limit(1))
-"""Asked at the end of every good run, and nearly always answered with nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,12 +123,10 @@ def _open(conn: Connection, ending: Ending, uid: str, kind: str, now: datetime) 
 
 
 def _end_all(conn: Connection, ending: Ending, uid: str, now: datetime) -> None:
-    if _ANY_OPEN.first(conn, {"uid": uid}) is None:
+    query = select(_incidents).where(_incidents.c.job_uid == uid, _OPEN).order_by(_incidents.c.number)
+    ended = [_view(row) for row in conn.execute(query).mappings()]
+    if not ended:
         return
-    found = conn.execute(
-        select(_incidents).where(_incidents.c.job_uid == uid, _OPEN).order_by(_incidents.c.number)
-    ).mappings()
-    ended = [_view(row) for row in found]
     conn.execute(
         update(_incidents)
         .where(_incidents.c.number.in_([each.number for each in ended]))
