@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import typer
 
-from hermes_cron.cli import jobs_known, output, when
+from hermes_cron.cli import jobs_known, need_you, output, when
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.clock import SystemClock
 
 if TYPE_CHECKING:
+    from hermes_cron.domain.money import Spent
     from hermes_cron.scheduler.owners import Living
+    from hermes_cron.settings import BudgetSettings
     from hermes_cron.store.history import Accounted
     from hermes_cron.store.overview import Coming, Need
 
@@ -44,16 +46,20 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "waiting": "; {count} wait for a scheduler",
         "lost": "; MISSING {instants}",
         "verdicts": "{verified} verified, {check_failed} check_failed, {without} without checks",
+        "not_checkable": ", {count} not_checkable",
+        "deliveries": "{sent} sent, {failed} failed, {unknown} unknown, {silent} silent",
+        "queued": ", {count} queued",
+        "held_back": ", {count} held",
+        "today": "{used} today",
+        "month": ", {used} this month",
+        "capped": "{used} of {cap} USD",
+        "uncapped": "{used} USD",
+        "tokens": "{used} of {cap} tokens",
+        "unpriced": ", cost of {count} calls unknown",
+        "dearest": "; dearest: {job} {usd}",
         "well": "nothing needs you",
         "one": "1 needs you",
         "many": "{count} need you",
-        "broken": "broken file",
-        "held": "held",
-        "run": "{state}",
-        "missed_kind": "missed",
-        "missed_text": "{job}: due {at}, and it has no other time",
-        "held_text": "{job}: {text}",
-        "run_text": "{job}: {text}",
     },
     "zh": {
         "scheduler": "调度器",
@@ -75,16 +81,20 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "waiting": "；{count} 次等待调度器",
         "lost": "；缺失 {instants}",
         "verdicts": "已核实 {verified}，核查未过 {check_failed}，无核查 {without}",
+        "not_checkable": "，无法核查 {count}",
+        "deliveries": "已送达 {sent}，失败 {failed}，不明 {unknown}，静默 {silent}",
+        "queued": "，待发 {count}",
+        "held_back": "，暂缓 {count}",
+        "today": "今天 {used}",
+        "month": "，本月 {used}",
+        "capped": "{used} / {cap} 美元",
+        "uncapped": "{used} 美元",
+        "tokens": "{used} / {cap} token",
+        "unpriced": "，另有 {count} 次调用费用未知",
+        "dearest": "；最贵：{job} {usd}",
         "well": "没有需要处理的事",
         "one": "1 项需要处理",
         "many": "{count} 项需要处理",
-        "broken": "文件有误",
-        "held": "挂起",
-        "run": "{state}",
-        "missed_kind": "错过",
-        "missed_text": "{job}：应于 {at}，此后再无时刻",
-        "held_text": "{job}：{text}",
-        "run_text": "{job}：{text}",
     },
 }
 
@@ -96,44 +106,65 @@ _OPEN = frozenset({"queued", "running", "waiting_approval", "waiting_retry"})
 
 @app.command("status", help="Is all well, and what needs a person?")
 def status() -> None:
-    from hermes_cron.store import overview
+    state = cli()
+    morning = _looked(state)
+    if state.json:
+        state.emit_json(_as_json(state, morning))
+    else:
+        _show(state, morning)
+    well = not (morning.needs or morning.proof.missing)
+    raise typer.Exit(_NO_SCHEDULER if not morning.serving else 0 if well else _NEEDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Morning:
+    """Everything that the screen says, of one moment."""
+
+    serving: Sequence[Living]
+    proof: Accounted
+    needs: Sequence[Need]
+    coming: Sequence[Coming]
+    verdicts: Mapping[str, int]
+    sent: Mapping[str, int]
+    today: Spent
+    month: Spent
+    dearest: tuple[str, float] | None
+
+
+def _looked(state: Cli) -> _Morning:
+    from hermes_cron.domain.money import day_began
+    from hermes_cron.store import outbox, overview, spending
     from hermes_cron.store.history import accounted
 
-    state = cli()
     unlisted = jobs_known.current(state).unlisted
-    now = state.clock.now()
+    now, zone = state.clock.now(), ZoneInfo(state.settings.timezone)
     since = now - timedelta(hours=24)
     with state.app.store.read() as conn:
-        proof = accounted(conn, since=since, now=now)
-        needs = overview.needs(conn)
-        coming = overview.coming(conn, _SOON)
-        verdicts = overview.verdicts(conn, since)
-    needs = [overview.Need(kind="broken", job=name, text=fault) for name, fault in unlisted] + needs
-    serving = state.app.schedulers()
-    if state.json:
-        state.emit_json(_as_json(serving, proof, needs, coming, verdicts))
-    else:
-        _show(state, serving, proof, needs, coming, verdicts)
-    raise typer.Exit(_NO_SCHEDULER if not serving else _NEEDED if needs or proof.missing else 0)
+        broken = [overview.Need(kind="broken", job=name, text=fault) for name, fault in unlisted]
+        return _Morning(
+            serving=state.app.schedulers(),
+            proof=accounted(conn, since=since, now=now),
+            needs=[*overview.needs(conn), *broken],
+            coming=overview.coming(conn, _SOON),
+            verdicts=overview.verdicts(conn, since),
+            sent={str(state): count for state, count in outbox.counts(conn, since).items()},
+            today=spending.today(conn, zone, now),
+            month=spending.this_month(conn, zone, now),
+            dearest=spending.dearest(conn, day_began(now, zone)),
+        )
 
 
-def _show(
-    state: Cli,
-    serving: Sequence[Living],
-    proof: Accounted,
-    needs: Sequence[Need],
-    coming: Sequence[Coming],
-    verdicts: Mapping[str, int],
-) -> None:
+def _show(state: Cli, morning: _Morning) -> None:
     texts, now = _TEXTS[state.lang], state.clock.now()
     zone = ZoneInfo(state.settings.timezone)
-    soon = [f"{when.brief(each.at, ZoneInfo(each.timezone), now=now)} {each.job}" for each in coming]
+    needs = morning.needs
+    soon = [f"{when.brief(each.at, ZoneInfo(each.timezone), now=now)} {each.job}" for each in morning.coming]
     facts = [
-        (texts["scheduler"], _scheduler(serving, texts, zone, state.lang)),
-        (texts["day"], _day(proof, texts)),
-        (texts["truth"], _truth(proof, verdicts, texts)),
-        (texts["sent"], "-"),
-        (texts["money"], "-"),
+        (texts["scheduler"], _scheduler(morning.serving, texts, zone, state.lang)),
+        (texts["day"], _day(morning.proof, texts)),
+        (texts["truth"], _truth(morning.proof, morning.verdicts, texts)),
+        (texts["sent"], _sent(morning.sent, texts)),
+        (texts["money"], _money(morning, state.settings.budget, texts)),
         (texts["learned"], "-"),
         (texts["next"], ", ".join(soon) or "-"),
     ]
@@ -143,7 +174,7 @@ def _show(
         state.out(texts["well"])
         return
     state.out(texts["one"] if len(needs) == 1 else texts["many"].format(count=len(needs)))
-    rows = [_need(each, texts, zone, state.lang) for each in needs]
+    rows = [need_you.row(each, state, zone) for each in needs]
     table = output.table(rows, max_columns=None if state.columns is None else state.columns - 2)
     state.out("\n".join(f"  {line}" for line in table.splitlines()))
 
@@ -199,53 +230,61 @@ def _truth(proof: Accounted, verdicts: Mapping[str, int], texts: Mapping[str, st
         return "-"
     checked = sum(verdicts.values())
     ended = sum(count for state, count in proof.ends.items() if state not in _OPEN)
+    doubted = verdicts.get("not_checkable", 0)
     return texts["verdicts"].format(
         verified=verdicts.get("verified", 0),
         check_failed=verdicts.get("check_failed", 0),
         without=max(0, ended - checked),
+    ) + (texts["not_checkable"].format(count=doubted) if doubted else "")
+
+
+def _sent(sent: Mapping[str, int], texts: Mapping[str, str]) -> str:
+    """``-`` while nothing was to be told to anybody."""
+    if not sent:
+        return "-"
+    text = texts["deliveries"].format(**{state: sent.get(state, 0) for state in _TOLD})
+    for state, word in (("queued", "queued"), ("held", "held_back")):
+        text += texts[word].format(count=sent[state]) if sent.get(state) else ""
+    return text
+
+
+def _money(morning: _Morning, budget: BudgetSettings, texts: Mapping[str, str]) -> str:
+    """``-`` while no model was called this month and no cap is set. What has no price is said, never taken for 0."""
+    caps = (
+        budget.cost_usd_per_day, budget.tokens_per_day, budget.cost_usd_per_month, budget.tokens_per_month
+    )  # fmt: skip
+    if not morning.month.tokens and not morning.month.unpriced and all(cap is None for cap in caps):
+        return "-"
+    text = texts["today"].format(used=_used(morning.today, *caps[:2], texts))
+    text += texts["month"].format(used=_used(morning.month, *caps[2:], texts))
+    if morning.dearest is not None:
+        text += texts["dearest"].format(job=morning.dearest[0], usd=f"{morning.dearest[1]:.2f}")
+    return text
+
+
+def _used(spent: Spent, cost_usd: float | None, tokens: int | None, texts: Mapping[str, str]) -> str:
+    used = f"{spent.cost_usd:.2f}"
+    text = (
+        texts["uncapped"].format(used=used)
+        if cost_usd is None
+        else texts["capped"].format(used=used, cap=f"{cost_usd:.2f}")
     )
+    if tokens is not None:
+        text += _COMMA[texts is _TEXTS["zh"]] + texts["tokens"].format(used=f"{spent.tokens:,}", cap=f"{tokens:,}")
+    return text + (texts["unpriced"].format(count=spent.unpriced) if spent.unpriced else "")
 
 
-def _need(need: Need, texts: Mapping[str, str], zone: ZoneInfo, lang: str) -> tuple[str, str, str]:
-    text = output.one_line(need.text)
-    match need.kind:
-        case "broken":
-            return texts["broken"], text, _command(need)
-        case "held":
-            return texts["held"], texts["held_text"].format(job=need.job, text=text), _command(need)
-        case "run":
-            kind = texts["run"].format(state=need.state)
-            return kind, texts["run_text"].format(job=need.job, text=text or need.state), _command(need)
-        case "missed":
-            at = "" if need.at is None else when.whole(need.at, zone, lang)
-            return texts["missed_kind"], texts["missed_text"].format(job=need.job, at=at), _command(need)
+_TOLD = ("sent", "failed", "unknown", "silent")
+_COMMA = {False: ", ", True: "，"}
 
 
-def _command(need: Need) -> str:
-    """What to type next."""
-    match need.kind:
-        case "broken":
-            return f"hermes-cron edit {need.job}"
-        case "held":
-            return f"hermes-cron resume {need.job}"
-        case "run":
-            return f"hermes-cron runs show {need.run_id}"
-        case "missed":
-            return f"hermes-cron run {need.job}"
-
-
-def _as_json(
-    serving: Sequence[Living],
-    proof: Accounted,
-    needs: Sequence[Need],
-    coming: Sequence[Coming],
-    verdicts: Mapping[str, int],
-) -> dict[str, Any]:
+def _as_json(state: Cli, morning: _Morning) -> dict[str, Any]:
     def local(at: datetime, zone: str) -> str:
         return at.astimezone(ZoneInfo(zone)).isoformat()
 
+    proof, budget = morning.proof, state.settings.budget
     return {
-        "schedulers": [asdict(each) for each in serving],
+        "schedulers": [asdict(each) for each in morning.serving],
         "last_24h": {
             "due": proof.due,
             "accounted_for": proof.accounted_for,
@@ -254,10 +293,15 @@ def _as_json(
             **_counts(proof),
             "latest_late_s": None if proof.latest is None else proof.latest.total_seconds(),
         },
-        "truth": dict(verdicts) or None,
-        "sent": None,
-        "money": None,
+        "truth": dict(morning.verdicts) or None,
+        "sent": dict(morning.sent) or None,
+        "money": {
+            "today": asdict(morning.today),
+            "month": asdict(morning.month),
+            "caps": asdict(budget),
+            "dearest": None if morning.dearest is None else {"job": morning.dearest[0], "cost_usd": morning.dearest[1]},
+        },
         "learned": None,
-        "next": [{"job": each.job, "at": local(each.at, each.timezone)} for each in coming],
-        "need_you": [{**asdict(each), "command": _command(each)} for each in needs],
+        "next": [{"job": each.job, "at": local(each.at, each.timezone)} for each in morning.coming],
+        "need_you": [{**asdict(each), "command": need_you.command(each)} for each in morning.needs],
     }

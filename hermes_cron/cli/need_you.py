@@ -1,0 +1,95 @@
+"""How does one thing that needs a person look, and what is typed next?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from hermes_cron.cli import output, when
+from hermes_cron.cli.context import Cli
+
+if TYPE_CHECKING:
+    from hermes_cron.store.overview import Need
+
+_KINDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "approval": "{ref} approval",
+        "run": "{state}",
+        "checks": "{state}",
+        "incident": "{ref} incident",
+        "delivery": "not sent",
+        "unknown": "unknown",
+        "held": "held",
+        "broken": "broken file",
+        "missed": "missed",
+    },
+    "zh": {
+        "approval": "{ref} 待批准",
+        "run": "{state}",
+        "checks": "{state}",
+        "incident": "{ref} 故障",
+        "delivery": "未送达",
+        "unknown": "送达不明",
+        "held": "挂起",
+        "broken": "文件有误",
+        "missed": "错过",
+    },
+}
+_ABOUT: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "approval": "{job}: {text}, {left} left",
+        "overdue": "{job}: {text}, silence becomes a no now",
+        "delivery": "{job} to {target}: {text}",
+        "missed": "{job}: due {at}, and it has no other time",
+        "broken": "{text}",
+        "other": "{job}: {text}",
+    },
+    "zh": {
+        "approval": "{job}：{text}，剩 {left}",
+        "overdue": "{job}：{text}，现在起按否处理",
+        "delivery": "{job} 到 {target}：{text}",
+        "missed": "{job}：应于 {at}，此后再无时刻",
+        "broken": "{text}",
+        "other": "{job}：{text}",
+    },
+}
+_COMMANDS: Mapping[str, str] = {
+    "approval": "hermes-cron approve {ref}",
+    "run": "hermes-cron runs show {run}",
+    "checks": "hermes-cron runs show {run}",
+    "incident": "hermes-cron incidents ack {ref}",
+    "delivery": "hermes-cron outbox retry {ref}",
+    "held": "hermes-cron resume {job}",
+    "broken": "hermes-cron edit {job}",
+    "missed": "hermes-cron run {job}",
+}
+_LONGEST = 80
+"""Of what stands between the job and the command; a place in a file is never cut."""
+
+
+def row(need: Need, state: Cli, zone: ZoneInfo) -> tuple[str, str, str]:
+    """The kind, what it is about, the command."""
+    kinds, about = _KINDS[state.lang], _ABOUT[state.lang]
+    text = output.one_line(need.text)
+    left = timedelta(0) if need.at is None else need.at - state.clock.now()
+    said = {
+        "job": need.job,
+        "text": text if need.kind == "broken" else output.cut(text, _LONGEST) or str(need.state or ""),
+        "ref": need.ref,
+        "target": need.target,
+        "state": need.state,
+        "left": when.length(left, state.lang),
+        "at": "" if need.at is None else when.whole(need.at, zone, state.lang),
+    }
+    lost = need.kind == "delivery" and need.state == "unknown"
+    overdue = need.kind == "approval" and left <= timedelta(0)
+    kind = kinds["unknown" if lost else need.kind].format(**said)
+    form = "overdue" if overdue else need.kind if need.kind in about else "other"
+    return kind, about[form].format(**said), command(need)
+
+
+def command(need: Need) -> str:
+    """What to type next."""
+    return _COMMANDS[need.kind].format(job=need.job, run=need.run_id, ref=need.ref)
