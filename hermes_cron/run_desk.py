@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from hermes_cron.domain.job import Limits
 from hermes_cron.ports import Emit
 
 if TYPE_CHECKING:
+    from hermes_cron.domain.command import Flag
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
     from hermes_cron.store.runs import Start
@@ -58,11 +58,11 @@ class RunDesk:
         self._app.wake()
         return run_id
 
-    def here(self, start: Start, *, cancel: threading.Event, begun: Callable[[TakenRun], None], emit: Emit) -> str:
+    def here(self, start: Start, *, cancel: Flag, begun: Callable[[TakenRun], None], emit: Emit) -> str:
         """Execute in this process; the run's id. Raises ``Conflict``."""
         from hermes_cron.scheduler.by_hand import Here, run_here
 
-        def execute(taken: TakenRun, flag: threading.Event) -> Outcome:
+        def execute(taken: TakenRun, flag: Flag) -> Outcome:
             return self._app.runner.execute(taken, flag, emit)
 
         here = Here(home=self._app.home, execute=execute, cancel=cancel, begun=begun)

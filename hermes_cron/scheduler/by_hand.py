@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
+from time import monotonic
 from typing import TYPE_CHECKING
 
+from hermes_cron.domain.command import Flag
+from hermes_cron.domain.fault import crashed
 from hermes_cron.domain.run import Outcome, TakenRun
 from hermes_cron.errors import Conflict
 from hermes_cron.home import Home
 from hermes_cron.ports import Clock
-from hermes_cron.scheduler.executor import crashed
 from hermes_cron.scheduler.owners import Owner
-from hermes_cron.store import runs, takes
+from hermes_cron.store import approvals, endings, runs, takes
 from hermes_cron.store.engine import Store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-Execute = Callable[[TakenRun, threading.Event], Outcome]
+Execute = Callable[[TakenRun, Flag], Outcome]
 
 
 def queue(store: Store, start: runs.Start, clock: Clock) -> str:
@@ -34,8 +36,9 @@ class Here:
 
     home: Home
     execute: Execute
-    cancel: threading.Event
+    cancel: Flag
     begun: Callable[[TakenRun], None]
+    answer_within: timedelta = approvals.ANSWER_WITHIN
 
 
 def run_here(store: Store, start: runs.Start, clock: Clock, here: Here) -> str:
@@ -59,15 +62,16 @@ def run_here(store: Store, start: runs.Start, clock: Clock, here: Here) -> str:
 
         taken = store.write(work)
         here.begun(taken)
+        since = monotonic()
+
+        def end(outcome: Outcome) -> None:
+            now, ran = clock.now(), timedelta(seconds=monotonic() - since)
+            store.write(lambda conn: endings.end(conn, taken, outcome, now, ran=ran, answer_within=here.answer_within))
+
         try:
             outcome = here.execute(taken, here.cancel)
         except Exception as error:
-            _end(store, taken, crashed(error), clock)
+            end(crashed(error))
             raise
-        _end(store, taken, outcome, clock)
+        end(outcome)
         return taken.id
-
-
-def _end(store: Store, taken: TakenRun, outcome: Outcome, clock: Clock) -> None:
-    now = clock.now()
-    store.write(lambda conn: runs.finish(conn, taken.id, taken.fence, outcome, now))

@@ -12,11 +12,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Protocol
 
+from hermes_cron.domain.command import Halt
+from hermes_cron.domain.fault import failed
+from hermes_cron.domain.job import Work
 from hermes_cron.domain.occurrence import Reason
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
-from hermes_cron.errors import DiskFull, HermesCronError, ModelError
+from hermes_cron.errors import HermesCronError
 from hermes_cron.ports import Fenced
 
 GRACE_S = 30.0
@@ -24,19 +28,18 @@ GRACE_S = 30.0
 
 _REFUSALS = 2
 _LOG = logging.getLogger(__name__)
-Execute = Callable[[TakenRun, threading.Event], Outcome]
-"""Does the work. Looks at the event between steps; a set one means: stop soon, and say ``cancelled``."""
-
-
-def crashed(error: Exception) -> Outcome:
-    """A bug of ours, as the run's row says it; its traceback is the caller's to log or to raise."""
-    return Outcome(state=RunState.FAILED, reason="crashed", error=f"{type(error).__name__}: {error}"[:500])
+Execute = Callable[[TakenRun, Halt], Outcome]
+"""Does the work. Looks at the halt between steps; a set one means: stop soon, and say ``cancelled``, or ``queued`` when
+it is releasing."""
 
 
 class Ending(Protocol):
-    """Writes the end of a run, and takes the next one when ``another``. Raises Fenced when the run is lost."""
+    """Writes what became of a run that was executed for ``ran``, and takes the next one when ``another``.
 
-    def __call__(self, run: TakenRun, outcome: Outcome, *, another: bool) -> TakenRun | None: ...
+    Raises Fenced when the run is lost.
+    """
+
+    def __call__(self, run: TakenRun, outcome: Outcome, *, ran: timedelta, another: bool) -> TakenRun | None: ...
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -44,7 +47,7 @@ class _Cell:
     """One thread and the run it has now."""
 
     run: TakenRun
-    cancel: threading.Event = field(default_factory=threading.Event)
+    cancel: Halt = field(default_factory=Halt)
     since: float
     shutdown: bool = False
     lost: bool = False
@@ -52,6 +55,14 @@ class _Cell:
     @property
     def allowed_s(self) -> float:
         return (self.run.deadline_at - self.run.started_at).total_seconds()
+
+    def shut_down(self) -> None:
+        """An agent's run is given up between two steps, for another process to go on with; anything else is ended."""
+        self.shutdown = True
+        if self.run.job.work is Work.PROMPT and not self.cancel.is_set():
+            self.cancel.release()
+        else:
+            self.cancel.set()
 
 
 class Executor:
@@ -124,8 +135,12 @@ class Executor:
         """Ask all of them to stop because the process ends; those that run."""
         with self._lock:
             for cell in self._cells:
-                cell.shutdown = True
-                cell.cancel.set()
+                cell.shut_down()
+            return [cell.run for cell in self._cells if not cell.lost]
+
+    def left(self) -> list[TakenRun]:
+        """Those whose threads have not come back."""
+        with self._lock:
             return [cell.run for cell in self._cells if not cell.lost]
 
     # --- on a run's thread ------------------------------------------------------------------------------------------
@@ -147,9 +162,9 @@ class Executor:
     def _go_on(self, cell: _Cell, following: TakenRun) -> None:
         with self._lock:
             self._found_again(cell)
-            cell.run, cell.since, cell.cancel = following, time.monotonic(), threading.Event()
+            cell.run, cell.since, cell.cancel = following, time.monotonic(), Halt()
             if cell.shutdown:
-                cell.cancel.set()
+                cell.shut_down()
 
     def _found_again(self, cell: _Cell) -> None:
         if cell.lost:
@@ -165,29 +180,25 @@ class Executor:
         return self._ended(cell, outcome)
 
     def _outcome(self, cell: _Cell) -> Outcome | None:
-        run = cell.run
+        """``execute`` tells the faults of a run itself; what comes out of it befell the run from outside."""
         try:
-            return self._execute(run, cell.cancel)
+            return self._execute(cell.run, cell.cancel)
         except Fenced:
             return None  # another process ended or took the run: nothing here may write for it
-        except ModelError as error:
-            return Outcome(state=RunState.FAILED, reason=error.reason, error=error.message)
-        except DiskFull as error:
-            return Outcome(state=RunState.FAILED, reason="disk_full", error=error.message)
-        except HermesCronError as error:
-            return Outcome(state=RunState.FAILED, reason="error", error=error.message)
         except Exception as error:  # noqa: BLE001  # a bug in one run is that run's outcome, not the service's end
-            _LOG.exception("run %s crashed", run.id)
-            return crashed(error)
+            if not isinstance(error, HermesCronError):
+                _LOG.exception("run %s crashed", cell.run.id)
+            return failed(error)
 
     def _ended(self, cell: _Cell, outcome: Outcome) -> TakenRun | None:
         """The store may be full or busy for a while; what happened must not be forgotten meanwhile."""
         refused = 0
+        ran = timedelta(seconds=time.monotonic() - cell.since)
         while True:
             with self._lock:
                 another = not self._closing and not cell.lost
             try:
-                return self._end(cell.run, outcome, another=another)
+                return self._end(cell.run, outcome, ran=ran, another=another)
             except Fenced:
                 return None
             except HermesCronError as error:

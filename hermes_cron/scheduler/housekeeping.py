@@ -69,13 +69,13 @@ def _remove_report(home: Home, relative: str | None) -> bool:
 
 
 def _remove_scratch(store: Store, home: Home) -> None:
-    """Scratch folders are named after their run; those of living runs stay, and young ones too."""
+    """Scratch folders are named after their run; those of runs that may go on stay, and young ones too."""
     with contextlib.suppress(FileNotFoundError):
         folders = [path for path in home.work.iterdir() if path.is_dir() and not path.is_symlink()]
         if not folders:
             return
         with store.read() as conn:
-            busy = {run.id for run in runs.owned(conn)}
+            busy = set(runs.unended(conn))
         edge = time.time() - 24 * 3600  # noqa: TID251  # file times are the host's
         for path in folders:
             if path.name not in busy and path.stat().st_mtime < edge:

@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +40,7 @@ class Owner:
         self.name = f"{kind}-{os.getpid()}-{secrets.token_hex(4)}"
         self._folder = folder
         self._card = json.dumps({"pid": os.getpid(), "kind": kind, "started_at": started_at.isoformat()})
+        self._kept = False
         self._fd = self._claim()
 
     @property
@@ -67,7 +69,13 @@ class Owner:
             self._fd = self._claim()
         os.utime(self._fd)
 
+    def outlive(self) -> None:
+        """Keep the name until the process is gone: a thread that cannot be stopped may still act for a run."""
+        self._kept = True
+
     def close(self) -> None:
+        if self._kept:
+            return
         self.path.unlink(missing_ok=True)
         os.close(self._fd)
 
@@ -122,12 +130,15 @@ def living(folder: Path) -> list[Living]:
     return sorted(found, key=lambda owner: owner.started_at)
 
 
-def forget_dead(folder: Path) -> int:
-    """Remove the files of owners that died. Only after their runs were looked after."""
-    dead = [path for path in _files(folder) if not lives(folder, path.stem)]
-    for path in dead:
-        path.unlink(missing_ok=True)
-    return len(dead)
+def dead(folder: Path, me: str) -> list[str]:
+    """Other owners whose file is here and whose lock is free."""
+    return [path.stem for path in _files(folder) if path.stem != me and not lives(folder, path.stem)]
+
+
+def forget(folder: Path, names: Iterable[str]) -> None:
+    """Remove the files of these, who died. Only after their runs were looked after."""
+    for name in names:
+        (folder / (name + SUFFIX)).unlink(missing_ok=True)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hermes_cron.domain.event import (
+    ApprovalExpired,
     ClockJumped,
     Emit,
     InstantsMissed,
@@ -28,23 +29,29 @@ from hermes_cron.domain.event import (
     RunFinished,
     RunInterrupted,
     RunLost,
+    RunParked,
+    RunReleased,
     RunStarted,
+    RunTakenOver,
+    RunWaits,
     ServeReady,
     ServeStarted,
     ServeStopped,
     ServeStopping,
 )
-from hermes_cron.domain.job import CatchUp, Overlap
+from hermes_cron.domain.job import CatchUp, Overlap, Work
 from hermes_cron.domain.occurrence import WINDOW, Reason, Span
-from hermes_cron.domain.run import Outcome, TakenRun
+from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.errors import HermesCronError, StoreDamaged
-from hermes_cron.ports import Clock
+from hermes_cron.ports import Clock, Fenced
 from hermes_cron.scheduler import owners
 from hermes_cron.scheduler.executor import Execute, Executor
 from hermes_cron.scheduler.recovery import EndGroup, recover
 from hermes_cron.scheduler.timers import RESCAN_S, JumpDetector, Timers, Wake, Wakes
-from hermes_cron.store import claims, jobs, runs, takes
+from hermes_cron.store import approvals, claims, endings, jobs, runs, takeovers, takes
+from hermes_cron.store.endings import Ended
 from hermes_cron.store.engine import Store
+from hermes_cron.store.takeovers import TakenOver
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +63,7 @@ STOP_GRACE_S = 8.0  # for runs that were told to stop: a script's group gets SIG
 LOST_THREADS = 3
 FAILED_PASSES = 10
 _WAIT_S = 25.0  # longer than any timer's distance: only a stalled timer lets it pass
+LOOK_S = 1.0  # at the other owners' locks: a dead one's runs are taken over within two seconds
 _RESCAN_SHARE = 0.0005
 _RETRY = timedelta(seconds=1)
 _STOPPED_BY_ITSELF = 1
@@ -65,12 +73,26 @@ Watch = Callable[[Wakes], AbstractContextManager[object]]
 """Watches files and puts ``Wake.FILES`` and ``Wake.STORE`` as long as the context lasts."""
 
 
+class Sender(Protocol):
+    """Sends what the outbox holds, on a thread of its own."""
+
+    def start(self, owner: str) -> None:
+        """Send in the name of this owner, whose death says that nobody knows what became of a message."""
+
+    def kick(self) -> None:
+        """There may be something new to send."""
+
+    def stop(self) -> None:
+        """After the message that is being sent."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a service is made of.
 
     ``concurrency`` runs at once, ``drain_s`` for them when it is told to stop. ``signature`` changes when a job file
-    does (``jobs.watch``). ``housekeep`` removes what nobody needs any more.
+    does (``jobs.watch``). ``housekeep`` removes what nobody needs any more. ``answer_within`` is how long a question
+    waits for a person.
     """
 
     store: Store
@@ -86,6 +108,8 @@ class Plan:
     watch: Watch | None = None
     signature: Callable[[], int] | None = None
     housekeep: Callable[[datetime], None] | None = None
+    sender: Sender | None = None
+    answer_within: timedelta = approvals.ANSWER_WITHIN
 
 
 class _ToldToStopError(Exception):
@@ -139,7 +163,7 @@ class Service:
             self._guarded({Wake.RESCAN, Wake.SWEEP, Wake.HOUSEKEEPING})
             self._plan.emit(ServeReady(owner=self._name, after_s=round(monotonic() - began, 3)))
             while not self._stops and not self._gives_up():
-                wakes = self.wakes.wait(_WAIT_S)
+                wakes = self._wait()
                 self._mind_the_clock(stalled=not wakes)
                 if not self._stops:
                     self._guarded(wakes)
@@ -157,6 +181,17 @@ class Service:
 
     # --- the loop ---------------------------------------------------------------------------------------------------
 
+    def _wait(self) -> set[Wake]:
+        """Words, ``ORPHANS`` once an owner is seen to be dead, or nothing after ``_WAIT_S``."""
+        end = monotonic() + _WAIT_S
+        while (left := end - monotonic()) > 0:
+            wakes = self.wakes.wait(min(left, LOOK_S))
+            if wakes:
+                return wakes
+            if owners.others(self._plan.owners, self._name) and owners.dead(self._plan.owners, self._name):
+                return {Wake.ORPHANS}
+        return set()
+
     def _begin(self, stack: ExitStack, kind: owners.Kind) -> None:
         self._owner = stack.enter_context(owners.Owner(self._plan.owners, kind=kind, started_at=self._clock.now()))
         with self._store.read() as conn:
@@ -164,6 +199,9 @@ class Service:
         self._plan.emit(
             ServeStarted(owner=self._name, pid=_pid(self._name), concurrency=self._plan.concurrency, jobs=known)
         )
+        if self._plan.sender is not None:
+            self._plan.sender.start(self._name)
+            stack.callback(self._plan.sender.stop)  # before the owner's name is given up
 
     @property
     def _name(self) -> str:
@@ -195,8 +233,11 @@ class Service:
             self._rescan(confirm_gone=confirm_gone)
         if Wake.SWEEP in wakes:
             self._sweep()
+        elif Wake.ORPHANS in wakes:
+            self._recover(self._clock.now())
         if wakes & {Wake.STORE, Wake.SWEEP}:
             self._cancels()
+            self._kick()
         if Wake.HOUSEKEEPING in wakes:
             self._housekeep()
         self._dispatch(due=wakes == {Wake.DUE})
@@ -273,29 +314,55 @@ class Service:
                 InstantsMissed(job=name, first=span.first, last=span.last, count=span.count, reason=span.reason)
             )
 
-    def _end(self, run: TakenRun, outcome: Outcome, *, another: bool) -> TakenRun | None:
+    def _end(self, run: TakenRun, outcome: Outcome, *, ran: timedelta, another: bool) -> TakenRun | None:
         """On the run's thread: its end, and the next run for the same thread, in one transaction."""
         now = self._clock.now()
         another = another and (self._crowded or _may_have_followers(run))
 
-        def work(conn: Connection) -> list[TakenRun]:
-            runs.finish(conn, run.id, run.fence, outcome, now)
-            return takes.take(conn, self._name, 1, now) if another else []
+        def work(conn: Connection) -> tuple[Ended, list[TakenRun]]:
+            ended = endings.end(conn, run, outcome, now, ran=ran, answer_within=self._plan.answer_within)
+            return ended, takes.take(conn, self._name, 1, now) if another else []
 
-        taken = self._store.write(work)
-        self._plan.emit(
-            RunFinished(
-                run_id=run.id,
-                job=run.job.name,
-                state=outcome.state,
-                reason=outcome.reason,
-                duration_s=round((now - run.started_at).total_seconds(), 3),
-                iterations=outcome.iterations,
-                error=outcome.error,
-            )
-        )
+        ended, taken = self._store.write(work)
+        self._tell_ended(run, outcome, ended, now)
         self._started(taken, now)
         return taken[0] if taken else None
+
+    def _tell_ended(self, run: TakenRun, outcome: Outcome, ended: Ended, now: datetime) -> None:
+        if ended.tells:
+            self._kick()
+        if ended.wait is not None:
+            self.wakes.put(Wake.LATER)
+            self._plan.emit(
+                RunWaits(
+                    run_id=run.id,
+                    job=run.job.name,
+                    reason=outcome.reason,
+                    until=ended.wait.until,
+                    attempt=run.attempt,
+                )
+            )
+        elif ended.state is RunState.WAITING_APPROVAL:
+            asked = tuple(f"a{number}" for number in ended.asked)
+            self._plan.emit(RunParked(run_id=run.id, job=run.job.name, approvals=asked))
+        elif ended.state is RunState.QUEUED:
+            self._plan.emit(RunReleased(run_id=run.id, job=run.job.name))
+        else:
+            self._plan.emit(
+                RunFinished(
+                    run_id=run.id,
+                    job=run.job.name,
+                    state=outcome.state,
+                    reason=outcome.reason,
+                    duration_s=round((now - run.started_at).total_seconds(), 3),
+                    iterations=outcome.iterations,
+                    error=outcome.error,
+                )
+            )
+
+    def _kick(self) -> None:
+        if self._plan.sender is not None:
+            self._plan.sender.kick()
 
     def _freed(self) -> None:
         """A thread went. Nobody waits for its place unless the last look left something over."""
@@ -372,15 +439,52 @@ class Service:
             self._owner.beat()
         now = self._clock.now()
         self._recover(now)
+        self._expire(now)
         for taken in self._executor.overlong():
-            self._store.write(partial(runs.give_up, run_id=taken.id, fence=taken.fence, now=now))
+            self._close(taken, Outcome(state=RunState.TIMEOUT, reason=Reason.OVERLONG), now)
             self._plan.emit(RunLost(run_id=taken.id, job=taken.job.name, lost_threads=self._executor.lost_threads))
             self.wakes.put(Wake.FREE)  # its slot, or the end of the service
 
+    def _close(self, taken: TakenRun, outcome: Outcome, now: datetime) -> bool:
+        """End a run whose thread does not; False when it ended meanwhile. Its thread will find itself fenced."""
+        try:
+            ended = self._store.write(lambda conn: endings.close(conn, taken, outcome, now))
+        except Fenced:
+            return False
+        if ended.tells:
+            self._kick()
+        return True
+
     def _recover(self, now: datetime) -> None:
-        lost = recover(self._store, self._plan.owners, me=self._name, now=now, end_group=self._plan.end_group)
-        for run in lost:
+        for taken in recover(self._store, self._plan.owners, me=self._name, now=now, end_group=self._plan.end_group):
+            self._tell_taken_over(taken)
+
+    def _tell_taken_over(self, taken: TakenOver) -> None:
+        run = taken.run
+        if taken.tells:
+            self._kick()
+        if taken.outcome is None:
+            self._plan.emit(RunTakenOver(run_id=run.id, job=run.job_name, owner=run.owner, times=taken.times))
+        elif taken.state is RunState.INTERRUPTED:
             self._plan.emit(RunInterrupted(run_id=run.id, job=run.job_name, reason=Reason.OWNER_DIED, owner=run.owner))
+        else:
+            self._plan.emit(
+                RunFinished(
+                    run_id=run.id,
+                    job=run.job_name,
+                    state=taken.state,
+                    reason=taken.outcome.reason,
+                    duration_s=0.0,
+                    error=taken.outcome.error,
+                )
+            )
+
+    def _expire(self, now: datetime) -> None:
+        with self._store.read() as conn:
+            late = approvals.any_late(conn, now)
+        if late:
+            for asked in self._store.write(lambda conn: approvals.expire(conn, now)):
+                self._plan.emit(ApprovalExpired(approval=asked.id, run_id=asked.run_id, job=asked.job_name))
 
     def _housekeep(self) -> None:
         now = self._clock.now()
@@ -388,7 +492,6 @@ class Service:
             stale = claims.stale(conn, now, window=self._plan.window)
         if stale:
             self._store.write(lambda conn: claims.drop_stale(conn, now, window=self._plan.window))
-        owners.forget_dead(self._plan.owners)
         if self._plan.housekeep is not None:
             self._plan.housekeep(now)
 
@@ -403,12 +506,9 @@ class Service:
         )
         self._wait_for_runs()
         asked = self._executor.stop_all()
-        ended = self._executor.wait(STOP_GRACE_S)
-        interrupted = 0
-        if asked or not ended:
-            interrupted = len(asked)
-            self._interrupt_rest()
-        self._plan.emit(ServeStopped(interrupted=interrupted, exit_code=code))
+        self._executor.wait(STOP_GRACE_S)
+        self._leave_rest()
+        self._plan.emit(ServeStopped(interrupted=len(asked), exit_code=code))
         return code
 
     def _wait_for_runs(self) -> None:
@@ -421,14 +521,25 @@ class Service:
             if Wake.SWEEP in wakes and self._owner is not None:
                 self._owner.beat()
 
-    def _interrupt_rest(self) -> None:
-        now = self._clock.now()
+    def _leave_rest(self) -> None:
+        """Runs whose threads did not come back in time.
 
-        def work(conn: Connection) -> list[runs.LostRun]:
-            return runs.interrupt(conn, runs.owned(conn, [self._name]), Reason.SHUTDOWN, now)
+        An agent's run stays ours until this process is gone, since its thread may still act; then whoever comes next
+        finds its owner dead and goes on with it. Anything else ends here.
+        """
+        left = self._executor.left()
+        for run in left:
+            if run.job.work is not Work.PROMPT:
+                self._interrupt(run)
+        agents = [run.id for run in left if run.job.work is Work.PROMPT]
+        if agents and self._owner is not None:
+            self._store.write(lambda conn: takeovers.excuse(conn, agents, self._name))
+            self._owner.outlive()
 
-        for run in self._store.write(work):
-            self._plan.emit(RunInterrupted(run_id=run.id, job=run.job_name, reason=Reason.SHUTDOWN, owner=self._name))
+    def _interrupt(self, run: TakenRun) -> None:
+        outcome = Outcome(state=RunState.INTERRUPTED, reason=Reason.SHUTDOWN)
+        if self._close(run, outcome, self._clock.now()):
+            self._plan.emit(RunInterrupted(run_id=run.id, job=run.job.name, reason=Reason.SHUTDOWN, owner=self._name))
 
 
 def _may_have_followers(run: TakenRun) -> bool:

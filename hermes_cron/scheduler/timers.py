@@ -30,6 +30,8 @@ class Wake(StrEnum):
     FILES = "files"  # a job file changed
     STORE = "store"  # another process changed the store
     FREE = "free"  # a run ended
+    LATER = "later"  # a run waits for a time
+    ORPHANS = "orphans"  # an owner died
     HOUSEKEEPING = "housekeeping"
     RELOAD = "reload"  # SIGHUP
     STOP = "stop"

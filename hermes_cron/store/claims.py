@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from hermes_cron.domain.job import CatchUp, Job, Overlap, load_job
@@ -31,7 +31,7 @@ from hermes_cron.domain.occurrence import (
     plan_due,
     timing_of,
 )
-from hermes_cron.domain.run import Cause, OccurrenceState, RunState, new_run_id
+from hermes_cron.domain.run import Cause, OccurrenceState, Outcome, RunState, new_run_id
 from hermes_cron.errors import HermesCronError
 from hermes_cron.store import counters
 from hermes_cron.store.prepared import Prepared, instant
@@ -84,7 +84,9 @@ _GROW = (
 _NEXT_DUE = Prepared(select(func.min(_jobs.c.next_due)).where(_jobs.c.next_due.is_not(None)))
 _NEXT_START = Prepared(
     select(func.min(_runs.c.start_after)).where(
-        IS_ACTIVE, _runs.c.state == RunState.QUEUED.value, _runs.c.start_after > bindparam("now")
+        IS_ACTIVE,
+        or_(_runs.c.state == RunState.QUEUED.value, _runs.c.state == RunState.WAITING_RETRY.value),
+        _runs.c.start_after > bindparam("now"),
     )
 )
 
@@ -163,7 +165,7 @@ def _set_aside(conn: Connection, row: Row, why: str, now: datetime) -> None:
 
 
 def next_wake(conn: Connection, now: datetime) -> datetime | None:
-    """The next instant at which something becomes due or a jittered run may start."""
+    """The next instant at which something becomes due, or a run that waits for a time may start or go on."""
     found = (_NEXT_DUE.first(conn, {}), _NEXT_START.first(conn, {"now": now}))
     return min((at for row in found if row is not None and (at := instant(row[0])) is not None), default=None)
 
@@ -312,6 +314,9 @@ class _Pass:
         counters.raise_by(conn, self.counted)
 
     def _give_way(self, conn: Connection) -> None:
+        """Those that never began are dropped, those that wait end, those that run are asked to stop."""
+        from hermes_cron.store.endings import end_waiting  # which knows everything that follows from an end
+
         drop_queued(
             conn, self.drop + self.cancel, self.now, RunState.CANCELLED, Reason.OVERLAP, OccurrenceState.SKIPPED
         )
@@ -320,6 +325,8 @@ class _Pass:
             .where(_runs.c.id.in_(self.cancel), _runs.c.ended_at.is_(None), _runs.c.cancel_requested_at.is_(None))
             .values(cancel_requested_at=self.now, cancel_by=Reason.OVERLAP)
         )
+        for run_id in self.cancel:
+            end_waiting(conn, run_id, Outcome(state=RunState.CANCELLED, reason=Reason.OVERLAP), self.now)
 
     def _count(self, due: _Due, state: OccurrenceState, count: int) -> None:
         self.counted.append((counters.OCCURRENCES, {"job_name": due.row["name"], "state": state}, count))
@@ -327,7 +334,8 @@ class _Pass:
 
 RUN_DEFAULTS = {
     "arguments": "{}", "priority": 0, "fence": 0, "attempt": 1, "takeovers": 0, "iterations": 0, "tool_calls": 0,
-    "tool_errors": 0, "tokens_input": 0, "tokens_output": 0, "tokens_cached": 0, "silent": False, "actor": "schedule", "active_ms": 0, "waits": 0,
+    "tool_errors": 0, "tokens_input": 0, "tokens_output": 0, "tokens_cached": 0, "silent": False, "actor": "schedule",
+    "active_ms": 0, "waits": 0,
 }  # fmt: skip
 
 
@@ -405,7 +413,7 @@ def drop_queued(
 ) -> int:
     """End runs that never started; how many were still queued. ``occurrence``: what their instants become, if told."""
     queued = select(_runs.c.id, _runs.c.job_name, _runs.c.scheduled_at).where(
-        _runs.c.id.in_(run_ids), _runs.c.state == RunState.QUEUED
+        _runs.c.id.in_(run_ids), _runs.c.state == RunState.QUEUED, _runs.c.started_at.is_(None)
     )
     found = conn.execute(queued).all()
     ids = [row.id for row in found]
@@ -434,6 +442,7 @@ def stale(conn: Connection, now: datetime, *, window: timedelta = WINDOW) -> lis
     query = select(_runs.c.id).where(
         IS_ACTIVE,
         _runs.c.state == RunState.QUEUED,
+        _runs.c.started_at.is_(None),
         _runs.c.cause == Cause.SCHEDULE,
         _runs.c.scheduled_at < now - window,
     )

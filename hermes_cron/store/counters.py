@@ -31,6 +31,7 @@ ITERATIONS = "hermes_cron_agent_iterations"
 RUNS = "hermes_cron_job_runs_total"
 OCCURRENCES = "hermes_cron_job_occurrences_total"
 DELIVERIES = "hermes_cron_deliveries_total"
+CHECKS = "hermes_cron_job_checks_total"
 
 BUCKETS: Mapping[str, tuple[float, ...]] = {
     LATENESS: (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900),

@@ -1,40 +1,54 @@
-"""How does a run begin by hand, end, get cancelled, or lose its owner?
+"""How does a run begin by hand, end, wait, go on, get cancelled or steered?
 
 Every change of state names the state it starts from: a run that ended never changes again, whoever looks at it with
-old knowledge.
+old knowledge. What follows from an end is ``endings``' matter.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
 
-from hermes_cron.domain.job import Job, Overlap, Scalar, dump_job
-from hermes_cron.domain.occurrence import Reason
+from hermes_cron.domain.job import Job, Overlap, Scalar, Work, dump_job, load_job
+from hermes_cron.domain.retry import Next, Wait
 from hermes_cron.domain.run import Cause, OccurrenceState, Outcome, RunState, new_run_id
-from hermes_cron.errors import Conflict, NameAmbiguous, NotFound
+from hermes_cron.errors import Conflict, NameAmbiguous, NotFound, Usage
 from hermes_cron.ports import Fenced
 from hermes_cron.store import counters
 from hermes_cron.store.claims import RUN_DEFAULTS, drop_queued
 from hermes_cron.store.prepared import Prepared, instant
-from hermes_cron.store.tables import IS_ACTIVE, AttemptRow, EffectRow, OccurrenceRow, RunRow, UsageRow
+from hermes_cron.store.tables import (
+    IS_ACTIVE,
+    AttemptRow,
+    EffectRow,
+    MessageRow,
+    OccurrenceRow,
+    RunRow,
+    SessionRow,
+    UsageRow,
+)
+from hermes_cron.store.takes import open_session
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
 _occurrences = OccurrenceRow.__table__  # type: ignore[attr-defined]
 _effects = EffectRow.__table__  # type: ignore[attr-defined]
 _usage = UsageRow.__table__  # type: ignore[attr-defined]
+_sessions = SessionRow.__table__  # type: ignore[attr-defined]
+_messages = MessageRow.__table__  # type: ignore[attr-defined]
 
+STEER_CHARACTERS = 4_000
 
 # Statements of the hot path are made once: building one costs more than running it.
 _OF_RUN = Prepared(
     select(
-        _runs.c.id, _runs.c.attempt, _runs.c.job_name, _runs.c.scheduled_at, _runs.c.started_at,
+        _runs.c.id, _runs.c.attempt, _runs.c.job_name, _runs.c.scheduled_at, _runs.c.started_at, _runs.c.taken_at,
+        _runs.c.active_ms,
     ).where(
         _runs.c.id == bindparam("b_id"), _runs.c.fence == bindparam("b_fence"), _runs.c.state == RunState.RUNNING.value
     )
@@ -50,6 +64,7 @@ _END = Prepared(
             for name in (
                 "slot", "ended_at", "state", "reason", "error", "model", "iterations", "tool_calls", "tool_errors",
                 "tokens_input", "tokens_output", "tokens_cached", "cost_usd", "output_path", "result", "silent",
+                "verdict", "check_results", "skills",
             )
         }
     )
@@ -79,6 +94,18 @@ class _Ending(NamedTuple):
     job_name: str
     scheduled_at: Any
     started_at: Any
+    taken_at: Any
+    active_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What the run's row now says it used. ``started_at`` is its first start; ``calls``: usage rows it has."""
+
+    started_at: datetime | None
+    tokens: int
+    cost_usd: float | None
+    calls: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,15 +164,17 @@ def _place(conn: Connection, start: Start, run_id: str) -> tuple[str | None, str
     return None, holder.id
 
 
-def finish(conn: Connection, run_id: str, fence: int, outcome: Outcome, now: datetime) -> None:
+def finish(conn: Connection, run_id: str, fence: int, outcome: Outcome, now: datetime) -> Finished:
     """The end of a run, its attempt and its totals. Raises Fenced when the run is not this fence's any more."""
     found = _OF_RUN.first(conn, {"b_id": run_id, "b_fence": fence})
     if found is None:
         raise Fenced(f"run {run_id} is no longer owned under fence {fence}")
     row = _Ending(*found)
-    values = {"slot": None, "ended_at": now, **_outcome_values(conn, run_id, outcome)}
+    used = _USED.first(conn, {"b_id": run_id})
+    assert used is not None  # noqa: S101  # sums have one row
+    values = {"slot": None, "ended_at": now, **_outcome_values(outcome, used)}
     _END.run(conn, {"b_id": run_id, "b_fence": fence, **{f"v_{name}": value for name, value in values.items()}})
-    _end_attempt(conn, row, outcome.state, outcome.reason, now)
+    end_attempt(conn, run_id, row.attempt, outcome, now)
     if outcome.state is RunState.SKIPPED:
         conn.execute(
             update(_occurrences)
@@ -153,11 +182,12 @@ def finish(conn: Connection, run_id: str, fence: int, outcome: Outcome, now: dat
             .values(state=OccurrenceState.SKIPPED, reason=outcome.reason)
         )
     counters.raise_by(conn, _totals(row, outcome, now))
+    tokens = int(str(values["tokens_input"])) + int(str(values["tokens_output"]))
+    cost = _cost(outcome, calls=used[3], priced=used[4], total=used[5])
+    return Finished(started_at=instant(row.started_at), tokens=tokens, cost_usd=cost, calls=used[3])
 
 
-def _outcome_values(conn: Connection, run_id: str, outcome: Outcome) -> dict[str, object]:
-    used = _USED.first(conn, {"b_id": run_id})
-    assert used is not None  # noqa: S101  # sums have one row
+def _outcome_values(outcome: Outcome, used: Sequence[Any]) -> dict[str, object]:
     return {
         "state": outcome.state,
         "reason": outcome.reason,
@@ -173,7 +203,15 @@ def _outcome_values(conn: Connection, run_id: str, outcome: Outcome) -> dict[str
         "output_path": outcome.output_path,
         "result": outcome.result,
         "silent": outcome.silent,
+        "verdict": outcome.verdict,
+        "check_results": _checks(outcome) if outcome.checks else None,
+        "skills": json.dumps(outcome.skills, ensure_ascii=False) if outcome.skills else None,
     }
+
+
+def _checks(outcome: Outcome) -> str:
+    """``check_results``: a list of objects with the fields of ``CheckResult``."""
+    return json.dumps([asdict(result) for result in outcome.checks], ensure_ascii=False)
 
 
 def _cost(outcome: Outcome, *, calls: int, priced: int, total: float | None) -> float | None:
@@ -183,43 +221,136 @@ def _cost(outcome: Outcome, *, calls: int, priced: int, total: float | None) -> 
     return outcome.cost_usd if outcome.iterations else 0.0
 
 
-def _end_attempt(conn: Connection, row: _Ending, state: RunState, reason: str | None, now: datetime) -> None:
+def end_attempt(conn: Connection, run_id: str, number: int, outcome: Outcome, now: datetime) -> None:
+    """The attempt's row says how it ended; one that goes on later has no end yet."""
     _END_ATTEMPT.run(
-        conn, {"b_run": row.id, "b_number": row.attempt, "v_ended_at": now, "v_state": state, "v_reason": reason}
+        conn,
+        {
+            "b_run": run_id,
+            "b_number": number,
+            "v_ended_at": now,
+            "v_state": outcome.state,
+            "v_reason": outcome.reason,
+        },
     )
 
 
 def _totals(row: _Ending, outcome: Outcome, now: datetime) -> list[counters.Raise]:
+    """The duration is that of the execution: a run that waits for a person or a model does not take longer."""
     labels = {"job_name": row.job_name}
     found: list[counters.Raise] = [(counters.RUNS, {**labels, "outcome": outcome.state}, 1)]
     if row.scheduled_at is not None:
         became = OccurrenceState.SKIPPED if outcome.state is RunState.SKIPPED else OccurrenceState.RAN
         found.append((counters.OCCURRENCES, {**labels, "state": became}, 1))
-    started = instant(row.started_at)
-    if started is not None:
-        took = max(0.0, (now - started).total_seconds())
+    if outcome.verdict is not None:
+        found.append((counters.CHECKS, {**labels, "outcome": outcome.verdict}, 1))
+    taken = instant(row.taken_at)
+    if taken is not None:
+        took = max(0.0, (now - taken).total_seconds()) + row.active_ms / 1000
         found += counters.observation(counters.DURATION, took, labels)
     if outcome.iterations:
         found += counters.observation(counters.ITERATIONS, outcome.iterations, labels)
     return found
 
 
+# --- a run that goes on later ----------------------------------------------------------------------------------------
+
+
+def put_back(conn: Connection, run_id: str, fence: int, *, ran: timedelta, progressed: bool = False) -> None:
+    """Any scheduler may go on with it at once; it keeps its job. Raises Fenced."""
+    changes = {"waits": 0} if progressed else {}
+    _leave(conn, run_id, fence, RunState.QUEUED, start_after=None, ran=ran, **changes)
+
+
+def park(conn: Connection, run_id: str, fence: int, *, ran: timedelta) -> None:
+    """It waits for a person; see ``approvals``. Raises Fenced."""
+    _leave(conn, run_id, fence, RunState.WAITING_APPROVAL, start_after=None, ran=ran)
+
+
+def put_off(  # noqa: PLR0913  # what a wait is made of
+    conn: Connection, run_id: str, fence: int, *, attempt: int, outcome: Outcome, wait: Wait, now: datetime,
+    ran: timedelta,
+) -> None:  # fmt: skip
+    """It waits until ``wait.until``, and says why. Raises Fenced.
+
+    Another attempt counts its time from 0; for a fresh one the transcript so far is closed.
+    """
+    told = {"start_after": wait.until, "waits": wait.waits, "reason": outcome.reason, "error": outcome.error}
+    if wait.next is Next.GO_ON:
+        _leave(conn, run_id, fence, RunState.WAITING_RETRY, ran=ran, **told)
+        return
+    anew = {"attempt": attempt + 1, "active_ms": 0, "takeovers": 0, "takeover_step": None}
+    _leave(conn, run_id, fence, RunState.WAITING_RETRY, ran=timedelta(0), **told, **anew)
+    end_attempt(conn, run_id, attempt, outcome, now)
+    if wait.next is Next.FRESH:
+        close_sessions(conn, run_id, now)
+
+
+def _leave(conn: Connection, run_id: str, fence: int, state: RunState, *, ran: timedelta, **values: Any) -> None:
+    """From running to ``state``, with its slot and without an owner."""
+    changed = conn.execute(
+        update(_runs)
+        .where(_runs.c.id == run_id, _runs.c.fence == fence, _runs.c.state == RunState.RUNNING)
+        .values(
+            {
+                "state": state,
+                "owner": None,
+                "active_ms": _runs.c.active_ms + max(0, ran // timedelta(milliseconds=1)),
+                **values,
+            }
+        )
+    )
+    if changed.rowcount != 1:
+        raise Fenced(f"run {run_id} is no longer owned under fence {fence}")
+
+
+def close_sessions(conn: Connection, run_id: str, now: datetime) -> None:
+    """Nobody goes on with the transcripts so far."""
+    conn.execute(
+        update(_sessions).where(_sessions.c.run_id == run_id, _sessions.c.ended_at.is_(None)).values(ended_at=now)
+    )
+
+
+def has_intents(conn: Connection, run_id: str) -> bool:
+    """Whether the open transcript says that something outside was, or was about to be, changed."""
+    session = open_session(conn, run_id)
+    if session is None:
+        return False
+    query = select(_effects.c.seq).where(_effects.c.session_id == session).limit(1)
+    return conn.execute(query).first() is not None
+
+
+# --- what people ask --------------------------------------------------------------------------------------------------
+
+
 def cancel(conn: Connection, run_id: str, *, by: str, now: datetime) -> RunState:
-    """A queued run ends at once, a running one is asked to stop; the state it was in. Raises NotFound, Conflict."""
-    row = conn.execute(select(_runs.c.id, _runs.c.state).where(_runs.c.id == run_id)).first()
+    """One that is not executed ends at once, a running one is asked to stop; the state it was in.
+
+    Raises NotFound, Conflict.
+    """
+    row = conn.execute(select(_runs.c.state, _runs.c.started_at).where(_runs.c.id == run_id)).first()
     if row is None:
         raise NotFound(f'no run "{run_id}"', hint="hermes-cron runs list")
     state = RunState(row.state)
     if state.ended:
         raise Conflict(f"run {run_id} has ended already: {state}", hint=f"hermes-cron runs show {run_id}")
+    ask_to_stop(conn, [run_id], by=by, now=now)
+    if state is RunState.QUEUED and row.started_at is None:
+        drop_queued(conn, [run_id], now, RunState.CANCELLED, None, None)
+    elif state is not RunState.RUNNING:
+        from hermes_cron.store.endings import end_waiting  # which knows everything that follows from an end
+
+        end_waiting(conn, run_id, Outcome(state=RunState.CANCELLED, error=f"cancelled by {by}"), now)
+    return state
+
+
+def ask_to_stop(conn: Connection, run_ids: Sequence[str], *, by: str, now: datetime) -> None:
+    """Whoever executes them looks between steps."""
     conn.execute(
         update(_runs)
-        .where(_runs.c.id == run_id, _runs.c.cancel_requested_at.is_(None))
+        .where(_runs.c.id.in_(run_ids), _runs.c.ended_at.is_(None), _runs.c.cancel_requested_at.is_(None))
         .values(cancel_requested_at=now, cancel_by=by)
     )
-    if state is RunState.QUEUED:
-        drop_queued(conn, [run_id], now, RunState.CANCELLED, None, None)
-    return state
 
 
 def cancels_of(conn: Connection, owner: str) -> list[str]:
@@ -228,6 +359,50 @@ def cancels_of(conn: Connection, owner: str) -> list[str]:
         IS_ACTIVE, _runs.c.owner == owner, _runs.c.state == RunState.RUNNING, _runs.c.cancel_requested_at.is_not(None)
     )
     return list(conn.execute(asked).scalars())
+
+
+def steer(conn: Connection, run_id: str, message: str) -> RunState:
+    """The run's next request carries ``message``; the state it is in. Several wait in order.
+
+    Raises NotFound; Conflict for a run that ended or that no agent drives; Usage for a text without words or too long.
+    """
+    row = conn.execute(select(_runs.c.state, _runs.c.spec, _runs.c.steer).where(_runs.c.id == run_id)).first()
+    if row is None:
+        raise NotFound(f'no run "{run_id}"', hint="hermes-cron runs list")
+    state = RunState(row.state)
+    if state.ended:
+        raise Conflict(f"run {run_id} has ended already: {state}", hint=f"hermes-cron runs show {run_id}")
+    if load_job(row.spec).work is not Work.PROMPT:
+        raise Conflict(f"run {run_id} is a script: there is no agent to tell", hint=f"hermes-cron runs cancel {run_id}")
+    if _has_playbook(conn, run_id):
+        raise Conflict(
+            f"run {run_id} follows a playbook: there is no agent to tell", hint=f"hermes-cron runs cancel {run_id}"
+        )
+    if not message.strip():
+        raise Usage("nothing to tell the run", hint=f'hermes-cron runs steer {run_id} "TEXT"')
+    waiting = [*json.loads(row.steer or "[]"), message]
+    if sum(map(len, waiting)) > STEER_CHARACTERS:
+        raise Usage(
+            f"more than {STEER_CHARACTERS:,} characters wait for the run",
+            hint="say it shorter, or wait for its next step",
+        )
+    conn.execute(
+        update(_runs)
+        .where(_runs.c.id == run_id, _runs.c.ended_at.is_(None))
+        .values(steer=json.dumps(waiting, ensure_ascii=False))
+    )
+    return state
+
+
+def _has_playbook(conn: Connection, run_id: str) -> bool:
+    session = open_session(conn, run_id)
+    if session is None:
+        return False
+    header = select(_messages.c.body).where(_messages.c.session_id == session, _messages.c.seq == 0)
+    return json.loads(conn.execute(header).scalar_one()).get("playbook") is not None
+
+
+# --- owners -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,30 +443,9 @@ def owned(conn: Connection, owners: Collection[str] | None = None, *, but: str |
     ]
 
 
-def interrupt(conn: Connection, runs: Sequence[LostRun], reason: Reason, now: datetime) -> list[LostRun]:
-    """Running runs that will not end by themselves; those that were still running under that owner and fence."""
-    return [run for run in runs if _interrupted(conn, run, RunState.INTERRUPTED, reason, now)]
-
-
-def give_up(conn: Connection, run_id: str, fence: int, now: datetime) -> bool:
-    """A run whose thread outlived its deadline ends as ``timeout``; its thread will find itself fenced."""
-    run = LostRun(id=run_id, job_name="", owner="", fence=fence)
-    return _interrupted(conn, run, RunState.TIMEOUT, Reason.OVERLONG, now)
-
-
-def _interrupted(conn: Connection, run: LostRun, state: RunState, reason: Reason, now: datetime) -> bool:
-    found = _OF_RUN.first(conn, {"b_id": run.id, "b_fence": run.fence})
-    if found is None:
-        return False
-    row = _Ending(*found)
-    conn.execute(
-        update(_runs)
-        .where(_runs.c.id == run.id, _runs.c.state == RunState.RUNNING, _runs.c.fence == run.fence)
-        .values(state=state, reason=reason, slot=None, ended_at=now)
-    )
-    _end_attempt(conn, row, state, reason, now)
-    counters.raise_by(conn, _totals(row, Outcome(state=state), now))
-    return True
+def unended(conn: Connection) -> list[str]:
+    """Runs that execute, wait, or will be gone on with: what they left on disk is still theirs."""
+    return list(conn.execute(select(_runs.c.id).where(IS_ACTIVE)).scalars())
 
 
 def find(conn: Connection, prefix: str) -> RowMapping:

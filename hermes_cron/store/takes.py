@@ -1,7 +1,8 @@
-"""Which queued runs may start now, and whose are they then?
+"""Which runs may start or go on now, and whose are they then?
 
-``take`` is a compare-and-set from ``queued``: of two processes that want one run, one gets it. See ``claims`` for what
-``slot`` means.
+``take`` is a compare-and-set from ``queued`` or ``waiting_retry``: of two processes that want one run, one gets it. See
+``claims`` for what ``slot`` means. A run that was begun before goes on with its open transcript, and its deadline
+leaves out the time in which nobody executed it.
 """
 
 from __future__ import annotations
@@ -12,22 +13,25 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, func, null, or_, select, update
+from sqlalchemy.dialects.sqlite import insert
 
-from hermes_cron.domain.job import Work, load_job
+from hermes_cron.domain.job import Job, Work, load_job
 from hermes_cron.domain.run import Cause, RunState, TakenRun
-from hermes_cron.store import counters
+from hermes_cron.store import counters, pings
 from hermes_cron.store.prepared import Prepared, instant
-from hermes_cron.store.tables import IS_ACTIVE, AttemptRow, RunRow
+from hermes_cron.store.tables import IS_ACTIVE, AttemptRow, RunRow, SessionRow
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
+_sessions = SessionRow.__table__  # type: ignore[attr-defined]
 
 _COLUMNS = (
     _runs.c.id, _runs.c.job_uid, _runs.c.spec, _runs.c.cause, _runs.c.slot, _runs.c.fence, _runs.c.attempt,
     _runs.c.arguments, _runs.c.late, _runs.c.priority, _runs.c.queued_at, _runs.c.scheduled_at, _runs.c.start_after,
+    _runs.c.started_at, _runs.c.active_ms, _runs.c.waits, _runs.c.check_inputs,
 )  # fmt: skip
-_QUEUED = _runs.c.state == RunState.QUEUED.value
+_QUEUED = or_(_runs.c.state == RunState.QUEUED.value, _runs.c.state == RunState.WAITING_RETRY.value)
 _READY = and_(IS_ACTIVE, _QUEUED, or_(_runs.c.start_after.is_(None), _runs.c.start_after <= bindparam("now")))
 _ORDER = (_runs.c.priority.desc(), _runs.c.queued_at, _runs.c.scheduled_at, _runs.c.id)
 _holder = _runs.alias("holder")
@@ -48,11 +52,26 @@ _TAKE = Prepared(
         owner=bindparam("b_owner"),
         fence=bindparam("b_fence"),
         slot=bindparam("b_slot"),
-        started_at=bindparam("b_now"),
+        started_at=func.coalesce(_runs.c.started_at, bindparam("b_now")),
+        taken_at=bindparam("b_now"),
+        reason=null(),
+        error=null(),
         deadline_at=bindparam("b_deadline"),
     )
 )
-_NEW_ATTEMPT = Prepared(insert(_attempts), ("run_id", "number", "owner", "fence", "started_at"))
+_OPEN_SESSION = Prepared(
+    select(_sessions.c.id)
+    .where(_sessions.c.run_id == bindparam("b_run"), _sessions.c.kind == "main", _sessions.c.ended_at.is_(None))
+    .order_by(_sessions.c.started_at.desc(), _sessions.c.id.desc())
+    .limit(1)
+)
+_NEW = insert(_attempts)
+_NEW_ATTEMPT = Prepared(
+    _NEW.on_conflict_do_update(  # gone on with: by whom it is executed now
+        index_elements=["run_id", "number"], set_={name: _NEW.excluded[name] for name in ("owner", "fence")}
+    ),
+    ("run_id", "number", "owner", "fence", "started_at"),
+)
 
 
 class _Queued(NamedTuple):
@@ -71,10 +90,14 @@ class _Queued(NamedTuple):
     queued_at: Any
     scheduled_at: Any
     start_after: Any
+    started_at: Any
+    active_ms: int
+    waits: int
+    check_inputs: str | None
 
 
 def take(conn: Connection, owner: str, slots: int, now: datetime) -> list[TakenRun]:
-    """Make at most ``slots`` queued runs ``owner``'s and running: by priority, then who waits longest."""
+    """Make at most ``slots`` runs ``owner``'s and running: by priority, then who waits longest."""
     taken: list[TakenRun] = []
     while slots > len(taken):
         left = slots - len(taken)
@@ -108,7 +131,7 @@ def ready(conn: Connection, now: datetime) -> bool:
 
 
 def take_run(conn: Connection, run_id: str, owner: str, now: datetime) -> TakenRun | None:
-    """Take this very run; None when it is not queued any more or its job is occupied."""
+    """Take this very run; None when it does not wait to be taken any more or its job is occupied."""
     found = _THIS.first(conn, {"b_id": run_id})
     if found is None:
         return None
@@ -119,7 +142,7 @@ def take_run(conn: Connection, run_id: str, owner: str, now: datetime) -> TakenR
 
 
 def _start_rows(conn: Connection, rows: Sequence[_Queued], owner: str, now: datetime) -> list[TakenRun]:
-    taken = [_taken(row, owner, now) for row in rows]
+    taken = [_taken(conn, row, owner, now) for row in rows]
     for run, row in zip(taken, rows, strict=True):
         _TAKE.run(
             conn,
@@ -136,19 +159,33 @@ def _start_rows(conn: Connection, rows: Sequence[_Queued], owner: str, now: date
             conn,
             {"run_id": run.id, "number": run.attempt, "owner": owner, "fence": run.fence, "started_at": now},
         )
+        if run.job.ping is not None and row.started_at is None:
+            pings.note_start(conn, run, now)
     counters.raise_by(conn, [it for row in rows for it in _lateness(row, now)])
     return taken
 
 
 def _lateness(row: _Queued, now: datetime) -> list[counters.Raise]:
-    """A delay that the job asked for (jitter) is no lateness."""
+    """A delay that the job asked for (jitter) is no lateness, and going on is no start."""
+    if row.started_at is not None:
+        return []
     wanted = instant(row.start_after or row.scheduled_at)
     return [] if wanted is None else counters.observation(counters.LATENESS, max(0.0, (now - wanted).total_seconds()))
 
 
-def _taken(row: _Queued, owner: str, now: datetime) -> TakenRun:
+def open_session(conn: Connection, run_id: str) -> str | None:
+    """The newest main session that was not closed: the transcript to go on with."""
+    found = _OPEN_SESSION.first(conn, {"b_run": run_id})
+    return None if found is None else str(found[0])
+
+
+def allowed(job: Job) -> timedelta:
+    """How long one attempt may execute."""
+    return job.timeout if job.work is Work.SCRIPT else timedelta(minutes=job.limits.minutes)
+
+
+def _taken(conn: Connection, row: _Queued, owner: str, now: datetime) -> TakenRun:
     job = load_job(row.spec)
-    allowed = job.timeout if job.work is Work.SCRIPT else timedelta(minutes=job.limits.minutes)
     return TakenRun(
         id=row.id,
         job_uid=row.job_uid,
@@ -158,10 +195,13 @@ def _taken(row: _Queued, owner: str, now: datetime) -> TakenRun:
         fence=row.fence + 1,
         attempt=row.attempt,
         started_at=now,
-        deadline_at=now + allowed,
+        deadline_at=now + max(timedelta(0), allowed(job) - timedelta(milliseconds=row.active_ms)),
         scheduled_at=instant(row.scheduled_at),
         late=bool(row.late),
         arguments=json.loads(row.arguments),
+        session=None if row.started_at is None else open_session(conn, row.id),
+        waits=row.waits,
+        check_inputs=row.check_inputs,
     )
 
 

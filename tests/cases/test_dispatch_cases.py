@@ -15,12 +15,11 @@ from pathlib import Path
 import pytest
 
 from hermes_cron.domain.job import load_job
-from hermes_cron.domain.occurrence import Reason
 from hermes_cron.domain.run import Outcome, RunState
 from hermes_cron.files import TEMP_PREFIX
 from hermes_cron.home import Home
 from hermes_cron.scheduler.housekeeping import housekeep
-from hermes_cron.store import claims, overview, runs
+from hermes_cron.store import claims, overview, runs, takeovers
 from hermes_cron.store.engine import Store
 from hermes_cron.testing import FixedClock
 from tests.conftest import Ran, RunCli, clean_env
@@ -265,7 +264,7 @@ def test_c102_a_run_that_ended_is_never_called_interrupted(home: Home) -> None:
     with rig.store.read() as conn:
         stale = runs.owned(conn)
     rig.store.write(lambda conn: runs.finish(conn, run.id, run.fence, Outcome(state=RunState.OK), now))
-    assert rig.store.write(lambda conn: runs.interrupt(conn, stale, Reason.OWNER_DIED, now)) == []
+    assert rig.store.write(lambda conn: [takeovers.take_over(conn, run, now) for run in stale]) == [None]
     with rig.store.read() as conn:
         assert runs.find(conn, run.id)["state"] == CASES["C102"]["expected"]["state"]
     rig.store.close()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from hermes_cron.domain.command import Halt
 from hermes_cron.domain.job import Job
 from hermes_cron.domain.run import Cause, Outcome, RunState, TakenRun
 from hermes_cron.errors import DiskFull, ModelTimeout, NotFound
@@ -35,14 +36,14 @@ class Ends:
         self.following = list(following)
         self.written: list[tuple[str, RunState, str | None]] = []
 
-    def __call__(self, run: TakenRun, outcome: Outcome, *, another: bool) -> TakenRun | None:
+    def __call__(self, run: TakenRun, outcome: Outcome, *, ran: timedelta, another: bool) -> TakenRun | None:
         if self.faults:
             raise self.faults.pop(0)
         self.written.append((run.id, outcome.state, outcome.reason))
         return self.following.pop(0) if another and self.following else None
 
 
-def made(execute: Callable[[TakenRun, threading.Event], Outcome], ends: Ends, slots: int = 2) -> Executor:
+def made(execute: Callable[[TakenRun, Halt], Outcome], ends: Ends, slots: int = 2) -> Executor:
     return Executor(slots, execute=execute, end=ends, on_free=lambda: None)
 
 
@@ -51,14 +52,14 @@ def made(execute: Callable[[TakenRun, threading.Event], Outcome], ends: Ends, sl
     [
         (ModelTimeout("slow"), RunState.FAILED, "model_timeout"),
         (DiskFull("full"), RunState.FAILED, "disk_full"),
-        (NotFound("no db"), RunState.FAILED, "error"),
+        (NotFound("no db"), RunState.FAILED, "not_found"),
         (ZeroDivisionError("bug"), RunState.FAILED, "crashed"),
     ],
 )
 def test_a_fault_of_a_run_is_its_outcome(fault: Exception, state: RunState, reason: str) -> None:
     ends = Ends()
 
-    def execute(_run: TakenRun, _cancel: threading.Event) -> Outcome:
+    def execute(_run: TakenRun, _cancel: Halt) -> Outcome:
         raise fault
 
     pool = made(execute, ends)
@@ -70,7 +71,7 @@ def test_a_fault_of_a_run_is_its_outcome(fault: Exception, state: RunState, reas
 def test_a_fenced_run_writes_nothing() -> None:
     ends = Ends()
 
-    def execute(_run: TakenRun, _cancel: threading.Event) -> Outcome:
+    def execute(_run: TakenRun, _cancel: Halt) -> Outcome:
         raise Fenced
 
     pool = made(execute, ends)
@@ -108,7 +109,7 @@ def test_a_thread_that_never_comes_back_is_counted_and_its_slot_is_free(monkeypa
     release, ends = threading.Event(), Ends()
     asked: list[threading.Event] = []
 
-    def execute(_run: TakenRun, cancel: threading.Event) -> Outcome:
+    def execute(_run: TakenRun, cancel: Halt) -> Outcome:
         asked.append(cancel)
         release.wait(10)
         return OK
@@ -128,7 +129,7 @@ def test_a_thread_that_never_comes_back_is_counted_and_its_slot_is_free(monkeypa
 def test_a_shutdown_turns_cancelled_into_interrupted() -> None:
     ends = Ends()
 
-    def execute(_run: TakenRun, cancel: threading.Event) -> Outcome:
+    def execute(_run: TakenRun, cancel: Halt) -> Outcome:
         cancel.wait(10)
         return Outcome(state=RunState.CANCELLED)
 

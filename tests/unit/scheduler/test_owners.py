@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 
 from hermes_cron.home import Home
-from hermes_cron.scheduler.owners import Owner, forget_dead, lives, living, others
+from hermes_cron.scheduler.owners import Owner, dead, forget, lives, living, others
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 CHILD = """
@@ -40,12 +40,14 @@ def test_a_killed_process_is_dead_and_a_stopped_one_is_not(home: Home) -> None:
         name = pipe.readline().strip()
     child.send_signal(signal.SIGSTOP)
     assert lives(home.owners, name)
-    assert forget_dead(home.owners) == 0
+    assert dead(home.owners, "me") == []
     child.kill()
     child.wait()
     assert not lives(home.owners, name)
     assert others(home.owners, "me")
-    assert forget_dead(home.owners) == 1
+    assert dead(home.owners, "me") == [name]
+    forget(home.owners, [name])
+    assert not others(home.owners, "me")
 
 
 def test_an_owner_whose_file_was_deleted_comes_back_with_its_next_beat(home: Home) -> None:

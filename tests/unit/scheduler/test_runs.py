@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import select
 
 from hermes_cron.domain.job import Job, Overlap
-from hermes_cron.domain.occurrence import Reason
 from hermes_cron.domain.run import Cause, Outcome, RunState
 from hermes_cron.errors import Conflict, NameAmbiguous, NotFound
 from hermes_cron.ports import Fenced
@@ -39,26 +38,6 @@ def test_an_end_frees_the_slot_and_closes_the_attempt(world: Any) -> None:
     with world.store.read() as conn:
         attempt = conn.execute(select(ATTEMPTS)).one()
     assert (attempt.state, attempt.ended_at) == ("ok", world.now)
-
-
-def test_a_run_that_ended_is_never_interrupted(world: Any) -> None:
-    run = started(world)
-    with world.store.read() as conn:
-        stale = runs.owned(conn, ["me"])
-    world.finish(run)
-    assert world.store.write(lambda conn: runs.interrupt(conn, stale, Reason.OWNER_DIED, world.now)) == []
-    assert row(world, run.id).state == "ok"
-
-
-def test_a_run_that_was_interrupted_is_not_finished_by_its_old_owner(world: Any) -> None:
-    run = started(world)
-    with world.store.read() as conn:
-        lost = runs.owned(conn, ["me"])
-    (ended,) = world.store.write(lambda conn: runs.interrupt(conn, lost, Reason.OWNER_DIED, world.now))
-    assert (ended.id, row(world, run.id).reason) == (run.id, "owner_died")
-    with pytest.raises(Fenced):
-        world.finish(run)
-    assert row(world, run.id).state == "interrupted"
 
 
 def test_another_fence_cannot_finish(world: Any) -> None:

@@ -1,0 +1,166 @@
+"""What becomes of a run when its execution stops: does it go on later, and if not, what follows from its end?
+
+One transaction holds the run's state, its attempt, its totals and everything that follows: messages, incidents, the
+signal of an outside switch, the hold after many failures. So nobody sees an end without what was to be told of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection, RowMapping, bindparam, or_, select, update
+
+from hermes_cron.domain.ending import Ending
+from hermes_cron.domain.job import Job, Work, load_job
+from hermes_cron.domain.retry import Standing, Wait, after_failure
+from hermes_cron.domain.run import Cause, Outcome, RunState, TakenRun
+from hermes_cron.domain.schedule.trigger import period
+from hermes_cron.store import approvals, counters, holds, incidents, pings, reports, runs, spending
+from hermes_cron.store.prepared import Prepared, instant
+from hermes_cron.store.runs import Finished
+from hermes_cron.store.tables import IncidentRow, JobRow, RunRow
+
+_runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_jobs = JobRow.__table__  # type: ignore[attr-defined]
+_incidents = IncidentRow.__table__  # type: ignore[attr-defined]
+
+_open = select(_incidents.c.number).where(_incidents.c.job_uid == _jobs.c.uid, _incidents.c.ended_at.is_(None))
+_JOB = Prepared(select(_jobs.c.next_due, _jobs.c.failures, _open.exists()).where(_jobs.c.uid == bindparam("b_uid")))
+_BEGUN_AND_WAITS = (
+    _runs.c.ended_at.is_(None),
+    or_(
+        _runs.c.state.in_([RunState.WAITING_RETRY, RunState.WAITING_APPROVAL]),
+        (_runs.c.state == RunState.QUEUED) & _runs.c.started_at.is_not(None),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The state that the run has now. ``wait``: why it is ``waiting_retry``, and until when. ``asked``: the approvals
+    that were asked for. ``tells``: messages may have been put into the outbox."""
+
+    state: RunState
+    wait: Wait | None = None
+    asked: tuple[int, ...] = ()
+    tells: bool = False
+
+
+def end(
+    conn: Connection,
+    taken: TakenRun,
+    outcome: Outcome,
+    now: datetime,
+    *,
+    ran: timedelta | None = None,
+    answer_within: timedelta = approvals.ANSWER_WITHIN,
+) -> Ended:
+    """Carry out what ``outcome`` means for the run. Raises Fenced when the run is not this fence's any more.
+
+    ``ran`` is how long it was executed since it was taken, on a clock that nobody sets (None: by the wall clock).
+    """
+    span = now - taken.started_at if ran is None else ran
+    if outcome.state is RunState.QUEUED:
+        runs.put_back(conn, taken.id, taken.fence, ran=span, progressed=outcome.progressed)
+        return Ended(state=RunState.QUEUED)
+    if outcome.state is RunState.WAITING_APPROVAL:
+        runs.park(conn, taken.id, taken.fence, ran=span)
+        asked = approvals.ask(conn, taken, outcome.parked, now, answer_within=answer_within)
+        return Ended(state=RunState.WAITING_APPROVAL, asked=asked, tells=_tells(taken.job))
+    wait = _wait(conn, taken, outcome, now)
+    if wait is None:
+        return close(conn, taken, outcome, now)
+    runs.put_off(conn, taken.id, taken.fence, attempt=taken.attempt, outcome=outcome, wait=wait, now=now, ran=span)
+    return Ended(state=RunState.WAITING_RETRY, wait=wait)
+
+
+def close(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime) -> Ended:
+    """The end, with all that follows from it: no wait and no other attempt, whatever failed. Raises Fenced."""
+    done = runs.finish(conn, taken.id, taken.fence, outcome, now)
+    _follow(conn, taken, outcome, done, now)
+    return Ended(state=outcome.state, tells=_tells(taken.job))
+
+
+def end_waiting(conn: Connection, run_id: str, outcome: Outcome, now: datetime) -> bool:
+    """End a run that was begun and that nobody executes now; False when it is in another state."""
+    row = conn.execute(select(_runs).where(_runs.c.id == run_id, *_BEGUN_AND_WAITS)).mappings().first()
+    if row is None:
+        return False
+    approvals.withdraw(conn, run_id, now)
+    conn.execute(  # taken by nobody, for this transaction
+        update(_runs).where(_runs.c.id == run_id).values(state=RunState.RUNNING, taken_at=now, owner=None)
+    )
+    close(conn, taken_of(row, now), outcome, now)
+    return True
+
+
+def taken_of(row: RowMapping, now: datetime) -> TakenRun:
+    """A row of ``runs`` as whoever took it would know it."""
+    return TakenRun(
+        id=row["id"],
+        job_uid=row["job_uid"],
+        job=load_job(row["spec"]),
+        cause=Cause(row["cause"]),
+        owner=row["owner"] or "",
+        fence=row["fence"],
+        attempt=row["attempt"],
+        started_at=row["taken_at"] or now,
+        deadline_at=row["deadline_at"] or now,
+        scheduled_at=row["scheduled_at"],
+        late=row["late"],
+        waits=row["waits"],
+    )
+
+
+def _wait(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime) -> Wait | None:
+    """Nothing is looked up for a run that went well, or that somebody started by hand."""
+    if outcome.state in {RunState.OK, RunState.SKIPPED} or taken.cause is not Cause.SCHEDULE:
+        return None
+    job = taken.job
+    known = None if taken.job_uid is None else _JOB.first(conn, {"b_uid": taken.job_uid})
+    standing = Standing(
+        cause=taken.cause,
+        attempt=taken.attempt,
+        waits=taken.waits,
+        effects=runs.has_intents(conn, taken.id),
+        script=job.work is Work.SCRIPT,
+        next_due=None if known is None else instant(known[0]),
+        period=None if job.trigger is None else period(job.trigger, ZoneInfo(job.timezone), taken.scheduled_at or now),
+    )
+    return after_failure(outcome, job.retries, standing, now)
+
+
+def _follow(conn: Connection, taken: TakenRun, outcome: Outcome, done: Finished, now: datetime) -> None:
+    """In this order: incidents, reports, the outside switch, holds, money. For most jobs none of them writes."""
+    job = taken.job
+    known = None if taken.job_uid is None else _JOB.first(conn, {"b_uid": taken.job_uid})
+    ending = Ending(
+        run_id=taken.id,
+        job_uid=taken.job_uid,
+        job=job,
+        cause=taken.cause,
+        outcome=outcome,
+        attempt=taken.attempt,
+        scheduled_at=taken.scheduled_at,
+        started_at=done.started_at,
+        ended_at=now,
+        next_due=None if known is None else instant(known[0]),
+        tokens=done.tokens,
+        cost_usd=done.cost_usd,
+    )
+    if ending.failure is not None or (known is not None and known[2]):
+        incidents.note_end(conn, ending, now)
+    if job.deliver.to:
+        reports.put_report(conn, ending, now)
+    if job.ping is not None:
+        pings.note_end(conn, ending, now)
+    if known is not None and (ending.failure is not None or known[1]):
+        holds.note_end(conn, ending, now)
+    if done.calls:
+        counters.raise_by(conn, spending.totals(conn, taken.id))
+
+
+def _tells(job: Job) -> bool:
+    return bool(job.deliver.to or job.ping or job.on_check_failure.notify)
