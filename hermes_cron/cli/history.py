@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
 
-from hermes_cron.cli import jobs_known, output, when
+from hermes_cron.cli import jobs_known, output, sent, when
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import Usage
 
 if TYPE_CHECKING:
     from hermes_cron.store.history import Accounted, DueRow
+    from hermes_cron.store.outbox import DeliveryView
     from hermes_cron.store.reader import Listed
 
 app = typer.Typer(help="Every due instant and what became of it.", add_completion=False)
@@ -53,6 +54,8 @@ _TEXTS = {
 }
 
 _GOOD = frozenset({"ok", "skipped", "queued", "running", "waiting_approval", "waiting_retry"})
+_DOUBTED = frozenset({"check_failed", "not_checkable"})
+_LOST = frozenset({"failed", "unknown"})
 _NOTE_LENGTH = 60
 _TOKENS = 6
 """The column of numbers."""
@@ -62,6 +65,7 @@ _TOKENS = 6
 class _Row:
     job: Listed
     due: DueRow
+    deliveries: Sequence[DeliveryView] = ()
 
     @property
     def zone(self) -> ZoneInfo:
@@ -73,14 +77,21 @@ class _Row:
         return self.due.run is not None and self.due.into is None
 
     @property
+    def run_id(self) -> str | None:
+        """Of its own run."""
+        return str(self.due.run["id"]) if self.ran and self.due.run else None
+
+    @property
     def result(self) -> str:
         return str(self.due.run["state"]) if self.ran and self.due.run else str(self.due.state)
 
     @property
     def failed(self) -> bool:
-        if self.ran:
-            return self.result not in _GOOD
-        return self.due.state == "missed"
+        """It ended badly, its checks doubt it, or what it had to say did not arrive."""
+        if not self.ran or self.due.run is None:
+            return self.due.state == "missed"
+        doubted = self.due.run["verdict"] in _DOUBTED
+        return self.result not in _GOOD or doubted or any(each.state in _LOST for each in self.deliveries)
 
 
 @app.command("history", help="Every due instant and what became of it.")
@@ -110,7 +121,8 @@ def history(
     lines = [_cells(row, state, texts, now, named=job is None) for row in rows]
     if lines:
         right = frozenset({_TOKENS if job else _TOKENS + 1})
-        state.out(output.table(lines, headers, right=right, max_columns=state.columns))
+        table = output.table(lines, headers, right=right, max_columns=state.columns)
+        state.out("\n".join(sent.painted(table, [_colour(row) for row in rows] if state.colour else [])))
     state.out(_sum(proof, texts))
 
 
@@ -138,6 +150,7 @@ def _read(
     state: Cli, jobs: Sequence[Listed], *, limit: int, begin: datetime | None, failed: bool, one: bool
 ) -> tuple[list[_Row], Accounted]:
     """The newest rows of these jobs, and the proof over the same time: from the oldest row shown, or ``begin``."""
+    from hermes_cron.store import outbox
     from hermes_cron.store.history import accounted
     from hermes_cron.store.history import rows as due_rows
 
@@ -153,7 +166,9 @@ def _read(
         oldest = newest[-1].due.due - timedelta(microseconds=1) if newest else now
         whole = begin if begin is not None and len(found) < many else oldest
         proof = accounted(conn, since=whole, now=now, job_uid=jobs[0].uid if one else None)
-    shown = [row for row in newest if row.failed] if failed else newest
+        messages = outbox.of_runs(conn, [row.run_id for row in newest if row.run_id])
+    told = [replace(row, deliveries=messages.get(row.run_id or "", ())) for row in newest]
+    shown = [row for row in told if row.failed] if failed else told
     return shown[:limit], proof
 
 
@@ -169,12 +184,19 @@ def _cells(row: _Row, state: Cli, texts: dict[str, Any], now: datetime, *, named
         when.length(ended - started) if started and ended else "",
         row.result,
         (run["verdict"] or "") if run else "",
-        "",
+        sent.whom(row.deliveries, state.lang),
         f"{run['tokens_input'] + run['tokens_output']:,}" if run and ended else "",
         run["id"] if run else "",
     ]
     note = _note(row, state, texts, now)
     return [*cells, note] if note else cells
+
+
+def _colour(row: _Row) -> str | None:
+    run = row.due.run if row.ran else None
+    if run is None:
+        return "red" if row.failed else None
+    return sent.colour(run["state"], run["verdict"], [each.state for each in row.deliveries])
 
 
 def _note(row: _Row, state: Cli, texts: dict[str, Any], now: datetime) -> str:
@@ -226,7 +248,7 @@ def _row_json(row: _Row) -> dict[str, object]:
         "started_at": _iso(own["started_at"], row.zone) if own else None,
         "ended_at": _iso(own["ended_at"], row.zone) if own else None,
         "checked": own["verdict"] if own else None,
-        "sent": None,
+        "sent": [sent.as_json(each) for each in row.deliveries],
         "tokens": {"input": own["tokens_input"], "output": own["tokens_output"], "cached": own["tokens_cached"]}
         if own
         else None,
