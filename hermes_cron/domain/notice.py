@@ -7,6 +7,7 @@ arguments) is made one bounded line. The language is that of the job's own words
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +27,7 @@ LINE = 300
 """Characters of a foreign line; the whole text is one command away."""
 EVIDENCE_LINES = 10
 _GAP = " " * 5
+_BLANK_START = re.compile(r"\A(?:[^\S\n]*\n)+")  # an indented first line stays indented
 
 
 class Text(NamedTuple):
@@ -58,10 +60,10 @@ def one_line(text: str, limit: int = LINE) -> str:
 
 
 def report(ending: Ending) -> Text:
-    """The report, whole, and one line under it. The title is the job's own, else its name."""
+    """The report, whole but for blank lines around it, and one line under it. The title is the job's own, else its name."""
     outcome = ending.outcome
     title = one_line(outcome.title or "") or ending.job.name
-    return Text(title, f"{outcome.text.rstrip()}\n\n{_footer(ending)}")
+    return Text(title, f"{_BLANK_START.sub('', outcome.text).rstrip()}\n\n{_footer(ending)}")
 
 
 def failure(ending: Ending, *, incident: int, last_good: datetime | None) -> Text:
