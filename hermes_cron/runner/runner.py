@@ -185,6 +185,7 @@ class Runner:
             cancel=cancel,
             run_command=parts.run_command,
             open_journal=parts.open_journal,
+            resume_journal=parts.resume_journal,
             redact=parts.redact,
         )
 

@@ -1,7 +1,8 @@
 """How does a script job run? Its output is the report, no output is silence, a non-zero exit is a failure.
 
-A script is one effect: its intent is durable before it starts, its process group as soon as it has one, its receipt
-when it ended. A take-over can so end the group, and never starts the script again on a guess (design decision 4).
+A script is one effect: its intent is durable before it starts, its process group before its first instruction, its
+receipt when it ended. Whoever goes on with the run reads from them whether the script never began (then it is started),
+has ended (then the receipt says how), or was cut off: it is never started again on a guess (design decision 4).
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hermes_cron.domain.command import Command, CommandResult, Flag, ProcessGroup, RunCommand
+from hermes_cron.domain.occurrence import Reason
 from hermes_cron.domain.run import Effect, Outcome, RunState, TakenRun
 from hermes_cron.domain.tool_call import arguments_hash
-from hermes_cron.domain.transcript import Header, ModelReply, PlannedResult, ToolCall, ToolResult
+from hermes_cron.domain.transcript import Header, Message, ModelReply, PlannedResult, ToolCall, ToolResult
 from hermes_cron.home import Home
 from hermes_cron.ports import Journal
 
@@ -32,18 +34,22 @@ def run_script(  # noqa: PLR0913  # the parts of a runner that a script needs, a
     cancel: Flag,
     run_command: RunCommand,
     open_journal: Callable[[TakenRun, Header], Journal],
+    resume_journal: Callable[[TakenRun], Journal],
     redact: Callable[[str], str] = str,
 ) -> Outcome:
     """Run it to its end, its time-out or a cancel. ``env`` is what commands of the job get, without ``HERMES_CRON_*``.
 
-    ``redact`` is applied to what the journal keeps.
+    A run with a session is gone on with. ``redact`` is applied to what the journal keeps.
 
     Raises ``Fenced`` when the run was taken over; the script's group is ended then.
     """
     script = taken.job.script or ""
-    journal = open_journal(taken, Header(system="", model="script"))
-    call = ToolCall(id=_CALL, name=TOOL, arguments=json.dumps({"script": redact(script)}, ensure_ascii=False))
-    (seq,) = journal.assistant(_reply(call), [_planned(call)])
+    fresh = taken.session is None
+    journal = open_journal(taken, Header(system="", model="script")) if fresh else resume_journal(taken)
+    at = _where(journal)
+    if isinstance(at, Outcome):
+        return at
+    seq = _intend(journal, redact(script)) if at is None else at
 
     def spawned(group: ProcessGroup) -> None:
         journal.spawned(seq, pgid=group.pgid, started=group.started, boot_id=group.boot_id)
@@ -55,8 +61,49 @@ def run_script(  # noqa: PLR0913  # the parts of a runner that a script needs, a
         timeout_s=taken.job.timeout.total_seconds(),
     )
     result = run_command(command, cancel=cancel, on_spawn=spawned)
-    journal.result(_receipt(seq, result, redact))
-    return outcome_of(result, timeout_s=command.timeout_s)
+    outcome = outcome_of(result, timeout_s=command.timeout_s)
+    journal.result(_receipt(seq, result, outcome, redact))
+    return outcome
+
+
+def _where(journal: Journal) -> int | Outcome | None:
+    """None: nothing happened yet. The row of an intent whose script never began. Or how it ended."""
+    said = journal.messages()
+    if not said:
+        return None
+    pending = journal.pending()
+    if not pending:
+        return _from_receipt(said[-1])
+    (call,) = pending
+    if not call.begun:
+        return call.seq
+    return Outcome(
+        state=RunState.INTERRUPTED,
+        reason=Reason.OWNER_DIED,
+        error="its process died while the script ran; whether the script did its work is not known",
+        text="\n".join(call.evidence),
+        tool_calls=1,
+        tool_errors=1,
+    )
+
+
+def _from_receipt(message: Message) -> Outcome:
+    ended = message["ended"]
+    return Outcome(
+        state=RunState(ended["state"]),
+        reason=ended["reason"],
+        error=ended["error"],
+        text=message["content"],
+        silent=ended["silent"],
+        tool_calls=1,
+        tool_errors=ended["tool_errors"],
+    )
+
+
+def _intend(journal: Journal, script: str) -> int:
+    call = ToolCall(id=_CALL, name=TOOL, arguments=json.dumps({"script": script}, ensure_ascii=False))
+    (seq,) = journal.assistant(_reply(call), [_planned(call)])
+    return seq
 
 
 def command_of(script: str, root: Path) -> tuple[str, ...] | str:
@@ -128,14 +175,21 @@ def _reply(call: ToolCall) -> ModelReply:
 
 
 def _planned(call: ToolCall) -> PlannedResult:
-    return PlannedResult(call=call, effect=Effect.EFFECT, arguments_hash=arguments_hash(call.arguments))
+    return PlannedResult(call=call, effect=Effect.EFFECT, arguments_hash=arguments_hash(call.arguments), gated=True)
 
 
-def _receipt(seq: int, result: CommandResult, redact: Callable[[str], str]) -> ToolResult:
-    content = result.stdout if result.ok else _with_errors(result)
+def _receipt(seq: int, result: CommandResult, outcome: Outcome, redact: Callable[[str], str]) -> ToolResult:
+    """``ended`` is what a run that is gone on with needs beside the text."""
+    ended = {
+        "state": outcome.state.value,
+        "reason": outcome.reason,
+        "error": None if outcome.error is None else redact(outcome.error),
+        "silent": outcome.silent,
+        "tool_errors": outcome.tool_errors,
+    }
     return ToolResult(
         seq=seq,
-        message={"role": "tool", "tool_call_id": _CALL, "content": redact(content)},
+        message={"role": "tool", "tool_call_id": _CALL, "content": redact(outcome.text), "ended": ended},
         ok=result.ok,
         elapsed_ms=result.elapsed_ms,
         started_ms=0,
