@@ -16,6 +16,7 @@ from sqlalchemy import Connection, delete, select
 from hermes_cron.domain.job import Keep
 from hermes_cron.store import outbox, spending
 from hermes_cron.store.tables import (
+    ApprovalRow,
     AttemptRow,
     EffectRow,
     JobRow,
@@ -31,6 +32,7 @@ _sessions = SessionRow.__table__  # type: ignore[attr-defined]
 _messages = MessageRow.__table__  # type: ignore[attr-defined]
 _effects = EffectRow.__table__  # type: ignore[attr-defined]
 _usage = UsageRow.__table__  # type: ignore[attr-defined]
+_approvals = ApprovalRow.__table__  # type: ignore[attr-defined]
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
 
 BATCH = 200
@@ -69,7 +71,7 @@ def forget(conn: Connection, run_ids: Sequence[str]) -> None:
     outbox.forget(conn, run_ids)
     sessions = select(_sessions.c.id).where(_sessions.c.run_id.in_(run_ids))
     conn.execute(delete(_messages).where(_messages.c.session_id.in_(sessions)))
-    for table in (_effects, _usage, _sessions, _attempts):
+    for table in (_approvals, _effects, _usage, _sessions, _attempts):
         conn.execute(delete(table).where(table.c.run_id.in_(run_ids)))
     conn.execute(delete(_runs).where(_runs.c.id.in_(run_ids)))
 
