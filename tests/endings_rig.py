@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert, select, update
 from hermes_cron.domain.delivery import DeliveryKind
 from hermes_cron.domain.job import Job, Retries, dump_job, name_key
 from hermes_cron.domain.run import Cause, Outcome
-from hermes_cron.store import endings, incidents, runs, takes
+from hermes_cron.store import endings, incident_desk, runs, takes
 from hermes_cron.store.engine import Store
 from hermes_cron.store.tables import DeliveryRow, JobRow, RunRow
 from tests.ended import at, job
@@ -88,10 +88,10 @@ class Ends:
             (row["kind"], row["target"], f"{row['state']} {row['reason'] or ''}".strip()) for row in self.rows(*kinds)
         ]
 
-    def incidents(self, *, ended: bool = True) -> list[incidents.IncidentView]:
+    def incidents(self, *, ended: bool = True) -> list[incident_desk.IncidentView]:
         """Oldest first."""
         with self.store.read() as conn:
-            return incidents.listed(conn, ended=ended)[::-1]
+            return incident_desk.listed(conn, ended=ended)[::-1]
 
 
 def opened(folder: Path, **fields: Any) -> Ends:

@@ -32,7 +32,7 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
             "check",
         ),
     ),
-    "runs": ("运行", ("runs", "skills")),
+    "runs": ("运行", ("runs", "incidents", "skills")),
     "data": ("数据", ("db", "secrets")),
     "operation": (
         "运维",
@@ -58,6 +58,7 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("explain", "What a schedule means, with its next times", "解释一个时间表并列出接下来的时间"),
     "check": Entry("check", "Validate job files", "校验任务文件"),
     "runs": Entry("runs", "List, show, trace and cancel runs", "列出、查看、追踪和取消运行", noun=True),
+    "incidents": Entry("incidents", "Failures that are not solved yet", "尚未解决的故障", noun=True),
     "skills": Entry("skills", "List, show, lint and test skills", "列出、查看、校验和测试技能", noun=True),
     "db": Entry("db", "Databases that jobs may read", "任务可读取的数据库", noun=True),
     "secrets": Entry("secrets", "Encrypted values that jobs use by name", "加密保存、按名引用的密钥", noun=True),
@@ -83,7 +84,13 @@ VERB_ALIASES: dict[str, str] = {
 }
 """Other tools' words for ours, at the root and inside nouns. A real command of that name comes first."""
 
-NOUN_ALIASES: dict[str, str] = {"skill": "skills", "secret": "secrets", "tool": "tools", "databases": "db"}
+NOUN_ALIASES: dict[str, str] = {
+    "incident": "incidents",
+    "skill": "skills",
+    "secret": "secrets",
+    "tool": "tools",
+    "databases": "db",
+}
 """Singular words for nouns in the plural."""
 
 

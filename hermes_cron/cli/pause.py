@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
@@ -10,6 +9,7 @@ import typer
 
 from hermes_cron.cli import change
 from hermes_cron.cli.context import cli
+from hermes_cron.cli.who import person
 
 app = typer.Typer(help="Stop starting a job.", add_completion=False)
 
@@ -43,7 +43,7 @@ def pause(
     before = file.listed.summary.get("paused")
     zone = ZoneInfo(file.listed.summary.get("timezone", state.settings.timezone))
     since = f"{state.clock.now().astimezone(zone):%Y-%m-%d %H:%M}"
-    said = before or f"{' '.join((reason or 'no reason given').split())} ({_who()}, {since})"
+    said = before or f"{' '.join((reason or 'no reason given').split())} ({person()}, {since})"
     if not before:
         data = change.edited(state, file, {"paused": said})
         change.judged(state, file, data, strict=False)
@@ -54,10 +54,3 @@ def pause(
     texts = _TEXTS[state.lang]
     state.out(texts["already" if before else "paused"].format(name=file.listed.name, reason=said))
     state.out(texts["on"].format(name=file.listed.name))
-
-
-def _who() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user without a name
-        return "unknown user"

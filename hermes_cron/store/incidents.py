@@ -14,13 +14,10 @@ and counted, but their messages are ``silent``, reason ``acked``. The recovery i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, RowMapping, insert, or_, select, update
+from sqlalchemy import Connection, insert, or_, select, update
 
 from hermes_cron.domain import notice
 from hermes_cron.domain.check import Verdict
@@ -28,12 +25,10 @@ from hermes_cron.domain.delivery import DeliveryKind, DeliveryState
 from hermes_cron.domain.ending import Ending
 from hermes_cron.domain.job import Job
 from hermes_cron.domain.run import Cause, RunState
-from hermes_cron.errors import Conflict, NotFound
 from hermes_cron.store import outbox
-from hermes_cron.store.tables import IncidentRow, JobRow, RunRow
+from hermes_cron.store.tables import IncidentRow, RunRow
 
 _incidents = IncidentRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
-_jobs = JobRow.__table__  # type: ignore[attr-defined]
 _runs = RunRow.__table__  # type: ignore[attr-defined]
 
 ACKED = "acked"
@@ -41,33 +36,6 @@ ACKED = "acked"
 
 _CHECKS = frozenset({Verdict.CHECK_FAILED.value, Verdict.NOT_CHECKABLE.value})
 _OPEN = _incidents.c.ended_at.is_(None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IncidentView:
-    """An incident as people look at it; they say ``id``."""
-
-    number: int
-    job_uid: str
-    job_name: str
-    kind: str
-    error: str | None
-    opened_at: datetime
-    first_run: str
-    last_run: str
-    last_at: datetime
-    failures: int
-    ended_at: datetime | None
-    ended_run: str | None
-    acked_at: datetime | None
-    acked_by: str | None
-
-    @property
-    def id(self) -> str:
-        return f"i{self.number}"
-
-
-# --- what a run's end does --------------------------------------------------------------------------------------------
 
 
 def note_end(conn: Connection, ending: Ending, now: datetime) -> None:
@@ -124,7 +92,7 @@ def _open(conn: Connection, ending: Ending, uid: str, kind: str, now: datetime) 
 
 def _end_all(conn: Connection, ending: Ending, uid: str, now: datetime) -> None:
     query = select(_incidents).where(_incidents.c.job_uid == uid, _OPEN).order_by(_incidents.c.number)
-    ended = [_view(row) for row in conn.execute(query).mappings()]
+    ended = conn.execute(query).all()
     if not ended:
         return
     conn.execute(
@@ -195,48 +163,3 @@ def _last_good(conn: Connection, uid: str) -> datetime | None:
     )
     row = conn.execute(query).first()
     return None if row is None else row.scheduled_at or row.started_at
-
-
-# --- what people do ---------------------------------------------------------------------------------------------------
-
-
-def listed(conn: Connection, *, ended: bool = False, limit: int = 100) -> list[IncidentView]:
-    """Open incidents of jobs that still exist, newest first; with ``ended`` all there are."""
-    query = select(_incidents).order_by(_incidents.c.number.desc()).limit(limit)
-    if not ended:
-        query = query.join(_jobs, _jobs.c.uid == _incidents.c.job_uid).where(_OPEN, _jobs.c.removed_at.is_(None))
-    return [_view(row) for row in conn.execute(query).mappings()]
-
-
-def one(conn: Connection, word: str) -> IncidentView:
-    """By ``i17`` or ``17``. Raises ``NotFound``."""
-    said = re.fullmatch(r"i?(\d{1,18})", word.strip().lower())
-    row = None
-    if said is not None:
-        row = conn.execute(select(_incidents).where(_incidents.c.number == int(said[1]))).mappings().first()
-    if row is None:
-        raise NotFound(f'no incident "{notice.one_line(word, 40)}"', hint="hermes-cron incidents list --all")
-    return _view(row)
-
-
-def ack(conn: Connection, word: str, *, by: str, now: datetime) -> IncidentView:
-    """Somebody is on it: no more messages until it is solved. Who was first stays.
-
-    Raises ``NotFound``, ``Conflict`` (it is over).
-    """
-    found = one(conn, word)
-    if found.ended_at is not None:
-        raise Conflict(
-            f"{found.id} is over: run {found.ended_run} of {found.job_name} went well",
-            hint=f"hermes-cron incidents show {found.id}",
-        )
-    conn.execute(
-        update(_incidents)
-        .where(_incidents.c.number == found.number, _OPEN, _incidents.c.acked_at.is_(None))
-        .values(acked_at=now, acked_by=by)
-    )
-    return one(conn, word)
-
-
-def _view(row: RowMapping | dict[str, Any]) -> IncidentView:
-    return IncidentView(**{name: row[name] for name in IncidentView.__dataclass_fields__})

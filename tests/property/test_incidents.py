@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hermes_cron.domain.delivery import DeliveryKind
 from hermes_cron.domain.run import Cause, Outcome, RunState
-from hermes_cron.store import incidents
+from hermes_cron.store import incident_desk
 from hermes_cron.store.engine import Store
 from tests.ended import NO_HEADING, PROVEN, UNREACHED, failed, good
 from tests.endings_rig import Ends
@@ -57,7 +57,7 @@ def test_messages_are_starts_and_ends(store: Store, steps: list[tuple[str, Cause
     for word, cause in steps:
         if word == "ack":
             for each in _mine(ends):
-                ends.store.write(lambda conn, each=each: incidents.ack(conn, each.id, by="x", now=ends.now))
+                ends.store.write(lambda conn, each=each: incident_desk.ack(conn, each.id, by="x", now=ends.now))
                 quiet = True
         else:
             ends(OUTCOMES[word], cause=cause)
@@ -75,5 +75,5 @@ def test_messages_are_starts_and_ends(store: Store, steps: list[tuple[str, Cause
     assert [f"{row['kind']} {row['state']}" for row in told] == expected
 
 
-def _mine(ends: Ends) -> list[incidents.IncidentView]:
+def _mine(ends: Ends) -> list[incident_desk.IncidentView]:
     return [each for each in ends.incidents(ended=False) if each.job_uid == ends.uid]

@@ -12,7 +12,7 @@ from hermes_cron.domain.delivery import DeliveryKind
 from hermes_cron.domain.job import Deliver, OnCheckFailure, When
 from hermes_cron.domain.run import Cause, Outcome, RunState
 from hermes_cron.errors import Conflict, NotFound
-from hermes_cron.store import incidents
+from hermes_cron.store import incident_desk
 from tests.ended import NO_HEADING, PROVEN, UNREACHED, at, failed, good
 from tests.endings_rig import Ends, opened
 
@@ -178,8 +178,8 @@ def test_the_last_good_run_is_one_that_its_checks_did_not_deny(ends: Ends) -> No
     assert "Last good run: Fri 09:00. Next: Mon 09:00." in ends.rows(FAILURE)[0]["body"]
 
 
-def _ack(ends: Ends, word: str, by: str = "oncall") -> incidents.IncidentView:
-    return ends.store.write(lambda conn: incidents.ack(conn, word, by=by, now=at(11, 28, 3, 12)))
+def _ack(ends: Ends, word: str, by: str = "oncall") -> incident_desk.IncidentView:
+    return ends.store.write(lambda conn: incident_desk.ack(conn, word, by=by, now=at(11, 28, 3, 12)))
 
 
 def test_after_an_ack_the_job_is_quiet_until_its_recovery(ends: Ends) -> None:
