@@ -15,7 +15,9 @@ from hermes_cron.domain.job import Retries
 from hermes_cron.domain.run import Cause, Outcome, RunState
 
 MODEL_WAITS = (timedelta(minutes=5), timedelta(minutes=15), timedelta(minutes=30))
-INTERRUPTED = "interrupted"
+LONGEST_WAIT = timedelta(days=1)
+"""Of one wait, where neither the job's period nor its next instant bounds it. A server that asks for more is not waited
+for."""
 
 
 class Next(StrEnum):
@@ -54,24 +56,33 @@ class Standing:
 
 def after_failure(outcome: Outcome, retries: Retries, standing: Standing, now: datetime) -> Wait | None:
     """None: the run ends with this outcome."""
-    if outcome.state.ended is False or outcome.state in _NEVER or standing.cause is not Cause.SCHEDULE:
+    if not outcome.state.ended or outcome.state in _NEVER or outcome.reason in _NEVER_REASONS:
+        return None
+    if standing.cause is not Cause.SCHEDULE:
         return None
     return _within(_model_wait(outcome, standing, now) or _attempt(outcome, retries, standing, now), standing)
 
 
 _NEVER = frozenset({RunState.OK, RunState.CANCELLED, RunState.BUDGET_EXHAUSTED, RunState.DENIED, RunState.SKIPPED})
+_NEVER_REASONS = frozenset(
+    {"model_auth", "model_bad_request", "model_refused", "quota_exhausted", "context_length", "no_model", "crashed"}
+)
+"""The same request would be answered the same way, and paid for again; a crash of ours would come again too."""
 
 
 def _model_wait(outcome: Outcome, standing: Standing, now: datetime) -> Wait | None:
     waits = 0 if outcome.progressed else standing.waits
     if not (outcome.passing and outcome.model_fault) or waits >= len(MODEL_WAITS):
         return None
-    wait = max(MODEL_WAITS[waits], timedelta(seconds=outcome.retry_after_s or 0))
-    return Wait(next=Next.GO_ON, until=now + wait, waits=waits + 1)
+    asked = _asked_for(outcome)
+    if asked is None:
+        return None
+    return Wait(next=Next.GO_ON, until=now + max(MODEL_WAITS[waits], asked), waits=waits + 1)
 
 
 def _attempt(outcome: Outcome, retries: Retries, standing: Standing, now: datetime) -> Wait | None:
-    if standing.attempt > retries.attempts or not _wanted(outcome, retries):
+    asked = _asked_for(outcome)
+    if standing.attempt > retries.attempts or not _wanted(outcome, retries) or asked is None:
         return None
     if outcome.model_fault:
         following = Next.RESUME
@@ -79,17 +90,28 @@ def _attempt(outcome: Outcome, retries: Retries, standing: Standing, now: dateti
         return None  # a fresh transcript would do again what was done
     else:
         following = Next.FRESH
-    wait = retries.backoff * 2 ** (standing.attempt - 1)
-    if standing.period is not None:
-        wait = min(wait, standing.period)
-    return Wait(next=following, until=now + wait)
+    wait = _doubled(retries.backoff, standing.attempt - 1, standing.period or LONGEST_WAIT)
+    return Wait(next=following, until=now + max(wait, asked))
+
+
+def _asked_for(outcome: Outcome) -> timedelta | None:
+    """What the server asked for, 0 when it did not say; None when that is too long to be waited for."""
+    seconds = outcome.retry_after_s or 0.0
+    return timedelta(seconds=seconds) if 0 <= seconds <= LONGEST_WAIT.total_seconds() else None
+
+
+def _doubled(wait: timedelta, times: int, most: timedelta) -> timedelta:
+    for _ in range(times):
+        if wait >= most:
+            break
+        wait *= 2
+    return min(wait, most)
 
 
 def _wanted(outcome: Outcome, retries: Retries) -> bool:
     if not retries.on:
         return outcome.passing
-    words = {outcome.reason, outcome.state.value}
-    return bool(words & set(retries.on))
+    return bool({outcome.reason, outcome.state.value} & set(retries.on))
 
 
 def _within(wait: Wait | None, standing: Standing) -> Wait | None:
