@@ -60,7 +60,7 @@ def one_line(text: str, limit: int = LINE) -> str:
 
 
 def report(ending: Ending) -> Text:
-    """The report, whole but for blank lines around it, and one line under it. The title: the job's own, else its name."""
+    """The report, whole but for blank lines around it, and one line under it."""
     outcome = ending.outcome
     title = one_line(outcome.title or "") or ending.job.name
     return Text(title, f"{_BLANK_START.sub('', outcome.text).rstrip()}\n\n{_footer(ending)}")
