@@ -98,7 +98,8 @@ def _row(incident: IncidentView, state: Cli) -> list[str]:
     zone, now = ZoneInfo(state.settings.timezone), state.clock.now()
 
     def at(instant: datetime | None) -> str:
-        return "" if instant is None else when.due(instant, zone, state.lang, now=now)
+        """To the minute."""
+        return "" if instant is None else when.due(instant.replace(second=0), zone, state.lang, now=now)
 
     return [
         incident.id,
@@ -168,14 +169,13 @@ def ack(word: Word) -> None:
 
     state = cli()
     by, now = person(), state.clock.now()
-    found = state.app.store.write(lambda conn: desk.ack(conn, word, by=by, now=now))
-    mine = found.acked_by == by and found.acked_at == now
+    found, changed = state.app.store.write(lambda conn: desk.ack(conn, word, by=by, now=now))
     if state.json:
-        state.emit_json(_as_json(found) | {"changed": mine})
+        state.emit_json(_as_json(found) | {"changed": changed})
         return
     texts, zone = _TEXTS[state.lang], ZoneInfo(state.settings.timezone)
     at = when.whole(found.acked_at or now, zone, state.lang)
-    said = texts["taken" if mine else "before"]
+    said = texts["taken" if changed else "before"]
     state.out(said.format(id=found.id, by=found.acked_by, at=at, job=found.job_name))
 
 

@@ -67,8 +67,8 @@ def one(conn: Connection, word: str) -> IncidentView:
     return _view(row)
 
 
-def ack(conn: Connection, word: str, *, by: str, now: datetime) -> IncidentView:
-    """Somebody is on it: no more messages until it is solved. Who was first stays.
+def ack(conn: Connection, word: str, *, by: str, now: datetime) -> tuple[IncidentView, bool]:
+    """Somebody is on it: no more messages until it is solved. The incident, and whether nobody was before.
 
     Raises ``NotFound``, ``Conflict`` (it is over).
     """
@@ -78,12 +78,12 @@ def ack(conn: Connection, word: str, *, by: str, now: datetime) -> IncidentView:
             f"{found.id} is over: run {found.ended_run} of {found.job_name} went well",
             hint=f"hermes-cron incidents show {found.id}",
         )
-    conn.execute(
+    first = conn.execute(
         update(_incidents)
         .where(_incidents.c.number == found.number, _OPEN, _incidents.c.acked_at.is_(None))
         .values(acked_at=now, acked_by=by)
     )
-    return one(conn, word)
+    return one(conn, word), first.rowcount > 0
 
 
 def told(conn: Connection, incident: IncidentView) -> list[DeliveryView]:

@@ -179,7 +179,7 @@ def test_the_last_good_run_is_one_that_its_checks_did_not_deny(ends: Ends) -> No
 
 
 def _ack(ends: Ends, word: str, by: str = "oncall") -> incident_desk.IncidentView:
-    return ends.store.write(lambda conn: incident_desk.ack(conn, word, by=by, now=at(11, 28, 3, 12)))
+    return ends.store.write(lambda conn: incident_desk.ack(conn, word, by=by, now=at(11, 28, 3, 12)))[0]
 
 
 def test_after_an_ack_the_job_is_quiet_until_its_recovery(ends: Ends) -> None:
