@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from hermes_cron.errors import NameAmbiguous, NotFound
-from hermes_cron.store.tables import EffectRow, MessageRow, RunRow, SessionRow
+from hermes_cron.store import outbox
+from hermes_cron.store.outbox import DeliveryView
+from hermes_cron.store.tables import ApprovalRow, AttemptRow, EffectRow, MessageRow, RunRow, SessionRow
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _messages = MessageRow.__table__  # type: ignore[attr-defined]
 _sessions = SessionRow.__table__  # type: ignore[attr-defined]
 _effects = EffectRow.__table__  # type: ignore[attr-defined]
+_attempts = AttemptRow.__table__  # type: ignore[attr-defined]
+_approvals = ApprovalRow.__table__  # type: ignore[attr-defined]
 
 Row = dict[str, Any]
+_MANY = 500
 
 SCRIPT = "script"
 """The model of a script's session: its call is journalled like a model's, and no model asked for it."""
@@ -46,6 +52,44 @@ def runs(conn: Connection, *, job_uid: str | None = None, states: Sequence[str] 
     if states:
         query = query.where(_runs.c.state.in_(states))
     return [dict(row) for row in conn.execute(query).mappings()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What belongs to a run and is not in its row, oldest first: its messages, its attempts, its questions."""
+
+    deliveries: Sequence[DeliveryView] = ()
+    attempts: Sequence[Row] = ()
+    approvals: Sequence[Row] = ()
+
+    @property
+    def questions(self) -> list[Row]:
+        """Those that nobody has answered."""
+        return [row for row in self.approvals if row["decision"] is None]
+
+
+def around(conn: Connection, run_ids: Sequence[str]) -> dict[str, Around]:
+    """For each of these runs."""
+    deliveries = outbox.of_runs(conn, run_ids)
+    attempts = _by_run(conn, select(_attempts).order_by(_attempts.c.number), run_ids)
+    approvals = _by_run(conn, select(_approvals).order_by(_approvals.c.number), run_ids)
+    return {
+        run_id: Around(
+            deliveries=deliveries.get(run_id, ()),
+            attempts=attempts.get(run_id, ()),
+            approvals=approvals.get(run_id, ()),
+        )
+        for run_id in run_ids
+    }
+
+
+def _by_run(conn: Connection, query: Select[Any], run_ids: Sequence[str]) -> dict[str, list[Row]]:
+    table = query.get_final_froms()[0]
+    found: dict[str, list[Row]] = {}
+    for at in range(0, len(run_ids), _MANY):
+        for row in conn.execute(query.where(table.c.run_id.in_(run_ids[at : at + _MANY]))).mappings():
+            found.setdefault(row["run_id"], []).append(dict(row))
+    return found
 
 
 def sessions(conn: Connection, run_id: str) -> list[Row]:
