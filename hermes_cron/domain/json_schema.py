@@ -50,7 +50,7 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "boolean": lambda value: isinstance(value, bool),
     "string": lambda value: isinstance(value, str),
-    "integer": lambda value: _number(value) and float(value).is_integer(),
+    "integer": lambda value: _number(value) and (isinstance(value, int) or value.is_integer()),
     "number": _number,
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
