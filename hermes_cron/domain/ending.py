@@ -11,6 +11,8 @@ from hermes_cron.domain.run import Cause, Outcome, RunState
 
 GOOD = frozenset({RunState.OK, RunState.SKIPPED})
 NOBODYS_FAULT = frozenset({RunState.CANCELLED})
+_CAPS_OF_MANY_RUNS = ("budget.", "limits.cost_usd_per_day")
+"""How the names of caps begin that more than one run uses up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,3 +49,9 @@ class Ending:
         if self.outcome.state in GOOD:
             return str(self.outcome.verdict)
         return self.outcome.reason or self.outcome.state.value
+
+    @property
+    def spent_for_many(self) -> bool:
+        """A cap of a day or month ended it: the next run would find it used up too, so the job is held at once."""
+        outcome = self.outcome
+        return outcome.state is RunState.BUDGET_EXHAUSTED and (outcome.reason or "").startswith(_CAPS_OF_MANY_RUNS)

@@ -14,15 +14,12 @@ from hermes_cron.domain.delivery import DeliveryKind
 from hermes_cron.domain.ending import Ending
 from hermes_cron.domain.job import load_job
 from hermes_cron.domain.occurrence import WINDOW, first_due, timing_of
-from hermes_cron.domain.run import Cause, RunState
+from hermes_cron.domain.run import Cause
 from hermes_cron.store import outbox
 from hermes_cron.store.claims import settle
 from hermes_cron.store.tables import JobRow
 
 _jobs = JobRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
-
-_CAPS_OF_MANY_RUNS = ("budget.", "limits.cost_usd_per_day")
-"""How the names of caps begin that more than one run uses up: the next run would find them used up too."""
 
 
 def note_end(conn: Connection, ending: Ending, now: datetime) -> None:
@@ -40,7 +37,7 @@ def note_end(conn: Connection, ending: Ending, now: datetime) -> None:
     if job.held_reason is not None:
         return
     what = notice.one_line(ending.outcome.error or "") or ending.failure
-    if _spent_for_many(ending):
+    if ending.spent_for_many:
         _hold(conn, ending, what, notice.budget(ending), now)
     elif 0 < ending.job.pause_after <= job.failures:
         _hold(conn, ending, f"{_times(job.failures)} in a row: {what}", notice.held(ending, failures=job.failures), now)
@@ -48,11 +45,6 @@ def note_end(conn: Connection, ending: Ending, now: datetime) -> None:
 
 def _times(failures: int) -> str:
     return "1 failure" if failures == 1 else f"{failures} failures"
-
-
-def _spent_for_many(ending: Ending) -> bool:
-    outcome = ending.outcome
-    return outcome.state is RunState.BUDGET_EXHAUSTED and (outcome.reason or "").startswith(_CAPS_OF_MANY_RUNS)
 
 
 def _hold(conn: Connection, ending: Ending, why: str, text: notice.Text, now: datetime) -> None:

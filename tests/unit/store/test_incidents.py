@@ -213,6 +213,25 @@ def test_an_ack_is_for_what_is_open_and_the_first_one_stays(ends: Ends) -> None:
         _ack(ends, "i1")
 
 
+@pytest.mark.parametrize("cap", ["limits.cost_usd_per_day", "budget.tokens_per_day", "budget.cost_usd_per_month"])
+def test_a_cap_of_more_than_one_run_is_told_once_by_its_hold(ends: Ends, cap: str) -> None:
+    ends(Outcome(state=RunState.BUDGET_EXHAUSTED, reason=cap, error="the cap of 0.30 USD for a day is used up"))
+    ends(good())
+    held, recovered = ends.rows(*ABOUT_FAILURES)
+    assert (held["kind"], recovered["kind"]) == (DeliveryKind.HELD, RECOVERY)
+    assert held["body"].startswith("OUT OF BUDGET inspect-prod-db, due Fri 2026-11-27 09:00\nthe cap of 0.30 USD")
+    assert "go on: hermes-cron resume inspect-prod-db" in held["body"]
+    assert [each.kind for each in ends.incidents()] == [cap]
+
+
+def test_the_fifth_failure_in_a_row_holds_the_job_with_one_message(ends: Ends) -> None:
+    ends.has(pause_after=5)
+    for _ in range(7):
+        ends(failed())
+    assert ends.told() == [("failure", "ops-chat", "queued"), ("held", "ops-chat", "queued")]
+    assert ends.rows(DeliveryKind.HELD)[0]["title"] == "HELD inspect-prod-db after 5 failures in a row"
+
+
 def test_the_message_is_in_the_language_of_the_job(ends: Ends) -> None:
     ends.has(prompt="巡检 prod 数据库")
     ends(failed())
