@@ -182,7 +182,7 @@ def claim(
 ) -> list[Claimed]:
     """Make at most ``limit`` due messages ``owner``'s to send: none of the targets in ``full``, of the run ``only``.
 
-    A ping waits for the pings of its run before it, a recovery for the failure that it ends.
+    A ping waits for the pings of its run before it, a recovery for what its job told before of failures.
     """
     if limit < 1:
         return []
@@ -404,7 +404,7 @@ def _in_order() -> ColumnElement[bool]:
         still,
         earlier.c.job_uid == _rows.c.job_uid,
         earlier.c.target == _rows.c.target,
-        earlier.c.incident == _rows.c.incident,
+        earlier.c.incident.is_not(None),
     )
     return and_(
         or_(_rows.c.kind != DeliveryKind.PING.value, not_(ping.exists())),

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hermes_cron.domain.delivery import DeliveryKind
+from hermes_cron.domain.delivery import DeliveryKind, DeliveryState
 from hermes_cron.domain.job import Deliver, OnCheckFailure, When
 from hermes_cron.domain.run import Cause, Outcome, RunState
 from hermes_cron.errors import Conflict, NotFound
-from hermes_cron.store import incident_desk
+from hermes_cron.store import incident_desk, outbox
 from tests.ended import NO_HEADING, PROVEN, UNREACHED, at, failed, good
 from tests.endings_rig import Ends, opened
 
@@ -230,6 +230,29 @@ def test_the_fifth_failure_in_a_row_holds_the_job_with_one_message(ends: Ends) -
         ends(failed())
     assert ends.told() == [("failure", "ops-chat", "queued"), ("held", "ops-chat", "queued")]
     assert ends.rows(DeliveryKind.HELD)[0]["title"] == "HELD inspect-prod-db after 5 failures in a row"
+
+
+def test_no_target_hears_of_the_end_before_the_beginning(ends: Ends) -> None:
+    """Not even of one of two incidents that a run ended together."""
+    ends(failed())
+    ends(failed(reason="model_auth"))
+    ends(good())
+    _, second, recovery = ends.rows(*ABOUT_FAILURES)
+
+    def claimed(owner: str, limit: int) -> list[int]:
+        return ends.store.write(
+            lambda conn: [each.view.number for each in outbox.claim(conn, owner, ends.now, limit=limit)]
+        )
+
+    def arrived(number: int) -> None:
+        receipt = outbox.Receipt(number=number, state=DeliveryState.SENT, text="200", platform="webhook")
+        assert ends.store.write(lambda conn: outbox.settle(conn, "s", receipt, ends.now))
+
+    assert recovery["number"] not in claimed("s", 9)
+    arrived(second["number"])
+    assert recovery["number"] not in claimed("s", 9)
+    arrived(1)
+    assert recovery["number"] in claimed("s", 9)
 
 
 def test_the_message_is_in_the_language_of_the_job(ends: Ends) -> None:
