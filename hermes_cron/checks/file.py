@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +20,22 @@ def judge(params: Mapping[str, Any], bench: Bench) -> Said:
     """Every comparison must hold; the first that does not is told."""
     path = bench.path(params["path"])
     now = state_of(path, seconds=bench.seconds(HASH_S))
-    if "changed" in params:
-        good, said = _changed(bench.pins.files.get(str(path)), now, wanted=params["changed"])
+    told: list[str] = []
+    for good, said in _compared(params, bench.pins.files.get(str(path)), now):
         if not good:
-            return good, said
-    exists = params.get("exists", "changed" not in params)
-    if ("exists" in params or exists) and (now.kind != "absent") is not exists:
-        return False, "it does not exist" if exists else "it exists"
+            return False, said
+        told.append(said)
+    return True, "; ".join(told)
+
+
+def _compared(params: Mapping[str, Any], before: FileState | None, now: FileState) -> Iterator[Said]:
+    if "changed" in params:
+        yield _changed(before, now, wanted=params["changed"])
+    if "exists" in params or "changed" not in params:
+        there = now.kind != "absent"
+        yield there is params.get("exists", True), _is(now)
     if "hash" in params:
-        return _hash(now, params["hash"])
-    return True, _is(now)
+        yield _hash(now, params["hash"])
 
 
 def _changed(before: FileState | None, now: FileState, *, wanted: bool) -> Said:
@@ -44,6 +50,8 @@ def _changed(before: FileState | None, now: FileState, *, wanted: bool) -> Said:
 
 
 def _hash(now: FileState, wanted: str) -> Said:
+    if now.kind == "absent":
+        return False, _is(now)
     if now.kind != "file":
         raise NotCheckable(f"it {now.why or 'is a folder, which has no hash'}")
     found = f"sha256:{now.sha256}"
@@ -51,4 +59,4 @@ def _hash(now: FileState, wanted: str) -> Said:
 
 
 def _is(now: FileState) -> str:
-    return {"absent": "it does not exist", "folder": "a folder"}.get(now.kind, "it exists")
+    return "it does not exist" if now.kind == "absent" else "it exists"
