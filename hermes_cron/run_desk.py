@@ -1,4 +1,4 @@
-"""What may a person do with runs: start one here or in a scheduler, look at it, stop it?"""
+"""What may a person do with runs: start one here or in a scheduler, look at it, answer, steer or stop it?"""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hermes_cron.domain.command import Flag
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
+    from hermes_cron.store.approvals import Approval
     from hermes_cron.store.runs import Start
     from hermes_cron.wiring import App
 
@@ -65,7 +66,9 @@ class RunDesk:
         def execute(taken: TakenRun, flag: Flag) -> Outcome:
             return self._app.runner.execute(taken, flag, emit)
 
-        here = Here(home=self._app.home, execute=execute, cancel=cancel, begun=begun)
+        here = Here(
+            home=self._app.home, execute=execute, cancel=cancel, begun=begun, answer_within=self._app.answer_within
+        )
         return run_here(self._app.store, start, self._app.clock, here)
 
     def preview(self, start: Start) -> dict[str, Any]:
@@ -126,6 +129,64 @@ class RunDesk:
         state = self._app.store.write(lambda conn: runs.cancel(conn, run_id, by=by, now=now)).value
         self._app.wake()
         return state
+
+    def steer(self, run_id: str, text: str, *, by: str) -> str:
+        """The run's next request carries the text; the state it is in. Raises ``NotFound``, ``Conflict``, ``Usage``."""
+        from hermes_cron.errors import Conflict
+        from hermes_cron.store import runs
+
+        row = self.row(run_id)
+        if row["state"] == "queued" and row["started_at"] is None and self._would_follow_a_playbook(row):
+            raise Conflict(
+                f"run {row['id']} will follow a playbook: there is no agent to tell",
+                hint=f"hermes-cron runs cancel {row['id']}",
+            )
+        words = self._app.redact(text)
+        return self._app.store.write(lambda conn: runs.steer(conn, row["id"], words, by=by)).value
+
+    def _would_follow_a_playbook(self, row: Mapping[str, Any]) -> bool:
+        from hermes_cron.domain.job import Work, load_job
+        from hermes_cron.errors import HermesCronError
+
+        job = load_job(row["spec"])
+        if job.work is not Work.PROMPT:
+            return False  # which the store says better
+        try:
+            return self._app.route(job).playbook is not None
+        except HermesCronError:  # the run itself will say what is missing
+            return False
+
+    def approvals(self, *, every: bool = False) -> list[Approval]:
+        """Open questions, the most urgent first; ``every``: answered ones as well, newest first."""
+        from hermes_cron.store import approvals
+
+        with self._app.store.read() as conn:
+            return approvals.listed(conn, every=every)
+
+    def approval(self, word: str) -> Approval:
+        """``a91`` or ``91``. Raises ``NotFound``."""
+        from hermes_cron.store import approvals
+
+        with self._app.store.read() as conn:
+            return approvals.one(conn, approvals.number_of(word))
+
+    def approve(self, word: str, *, by: str) -> Approval:
+        """It did not happen: the run does it. Raises ``NotFound``; ``Conflict`` when it was answered already."""
+        return self._decide(word, "approved", by=by, reason=None)
+
+    def deny(self, word: str, *, by: str, reason: str | None) -> Approval:
+        """It happened, or must not: the run goes on without it. Raises ``NotFound``, ``Conflict``."""
+        return self._decide(word, "denied", by=by, reason=None if reason is None else self._app.redact(reason))
+
+    def _decide(self, word: str, answer: str, *, by: str, reason: str | None) -> Approval:
+        from hermes_cron.store import approvals
+
+        number, decision, now = approvals.number_of(word), approvals.Decision(answer), self._app.clock.now()
+        decided = self._app.store.write(
+            lambda conn: approvals.decide(conn, number, decision, by=by, reason=reason, now=now)
+        )
+        self._app.wake()
+        return decided
 
     def report(self, row: Mapping[str, Any]) -> str | None:
         """The text in ``outputs/``; None when there is none (any more)."""

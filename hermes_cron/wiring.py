@@ -229,6 +229,11 @@ class App:
         """How far back due instants are looked for."""
         return timedelta(hours=self.settings.catch_up_hours)
 
+    @property
+    def answer_within(self) -> timedelta:
+        """How long a question waits for a person; then silence means no."""
+        return timedelta(hours=self.settings.approval_timeout_hours)
+
     def sync_jobs(self, *, actor: str, only: Collection[str] | None = None) -> Synced:
         """Bring the store up to the files, once; ``only`` these file names when the caller just wrote them."""
         from hermes_cron.store.jobs import sync
@@ -460,6 +465,7 @@ class App:
                 watch=partial(self._watch, emit) if watch else None,
                 signature=lambda: signature(self.home.jobs),
                 housekeep=lambda now: housekeep(self.store, self.home, keep=keep, emit=emit, now=now),
+                answer_within=self.answer_within,
             )
         )
 

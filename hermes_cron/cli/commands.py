@@ -32,7 +32,7 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
             "check",
         ),
     ),
-    "runs": ("运行", ("runs", "incidents", "skills")),
+    "runs": ("运行", ("runs", "approvals", "approve", "deny", "incidents", "skills")),
     "data": ("数据", ("db", "secrets")),
     "operation": (
         "运维",
@@ -58,6 +58,9 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("explain", "What a schedule means, with its next times", "解释一个时间表并列出接下来的时间"),
     "check": Entry("check", "Validate job files", "校验任务文件"),
     "runs": Entry("runs", "List, show, trace and cancel runs", "列出、查看、追踪和取消运行", noun=True),
+    "approvals": Entry("approvals", "Questions of runs that wait for a person", "等待人回答的运行", noun=True),
+    "approve": Entry("approve", "It did not happen: the run does it now", "批准：它没有发生，现在执行"),
+    "deny": Entry("deny", "It happened, or must not: the run goes on without it", "拒绝：已发生或不应执行，运行跳过它"),
     "incidents": Entry("incidents", "Failures that are not solved yet", "尚未解决的故障", noun=True),
     "skills": Entry("skills", "List, show, lint and test skills", "列出、查看、校验和测试技能", noun=True),
     "db": Entry("db", "Databases that jobs may read", "任务可读取的数据库", noun=True),

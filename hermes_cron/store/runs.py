@@ -361,8 +361,8 @@ def cancels_of(conn: Connection, owner: str) -> list[str]:
     return list(conn.execute(asked).scalars())
 
 
-def steer(conn: Connection, run_id: str, message: str) -> RunState:
-    """The run's next request carries ``message``; the state it is in. Several wait in order.
+def steer(conn: Connection, run_id: str, words: str, *, by: str) -> RunState:
+    """The run's next request carries these words, and whose they are; the state it is in. Several wait in order.
 
     Raises NotFound; Conflict for a run that ended or that no agent drives; Usage for a text without words or too long.
     """
@@ -378,9 +378,9 @@ def steer(conn: Connection, run_id: str, message: str) -> RunState:
         raise Conflict(
             f"run {run_id} follows a playbook: there is no agent to tell", hint=f"hermes-cron runs cancel {run_id}"
         )
-    if not message.strip():
+    if not words.strip():
         raise Usage("nothing to tell the run", hint=f'hermes-cron runs steer {run_id} "TEXT"')
-    waiting = [*json.loads(row.steer or "[]"), message]
+    waiting = [*json.loads(row.steer or "[]"), f"{by} adds, while you work: {words.strip()}"]
     if sum(map(len, waiting)) > STEER_CHARACTERS:
         raise Usage(
             f"more than {STEER_CHARACTERS:,} characters wait for the run",
