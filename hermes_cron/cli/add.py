@@ -15,6 +15,7 @@ from hermes_cron.cli.schedule_faults import explained
 from hermes_cron.errors import Conflict, HermesCronError, JobFileError, Usage
 
 if TYPE_CHECKING:
+    from hermes_cron.cli.added import Plan
     from hermes_cron.domain.job import Job
     from hermes_cron.jobs.load import Known
     from hermes_cron.jobs.save import Plain
@@ -46,6 +47,7 @@ def add(
     tz: options.Tz = None,
     skill: options.Skill = None,
     db: options.Db = None,
+    deliver: options.Deliver = None,
     model: options.Model = None,
     script: options.Script = None,
     description: options.Description = None,
@@ -83,16 +85,17 @@ def add(
         _already(state, wanted)
         return
     known = state.app.known(strict=True)
-    if dry_run:
-        job = order.parsed(state, _free(state, wanted, given=name is not None), known)
-    else:
+    if not dry_run:
         _ = state.app.store  # one that cannot be opened is told before a file is there
+    job = order.parsed(state, _free(state, wanted, given=name is not None), known)
+    plan = _planned(state, order, job)
+    if not dry_run:
         job = _write(state, order, wanted, given=name is not None, known=known)
         state.app.sync_jobs(actor="cli", only={state.app.jobs.path(job.name).name})
         state.app.wake()
     from hermes_cron.cli import added
 
-    added.show(state, job, missing=order.missing, dry_run=dry_run, phrase=order.phrase)
+    added.show(state, job, plan, missing=order.missing, dry_run=dry_run, phrase=order.phrase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +135,17 @@ class _Order:
         )
         state.app.refuse_several_databases(job)
         return job
+
+
+def _planned(state: Cli, order: _Order, job: Job) -> Plan:
+    """Who would do the work and for how much. Raises ``BudgetExceeded`` before anything is written."""
+    from hermes_cron.cli import added, cost
+
+    lang = added.language(state, job, order.phrase)
+    plan = added.plan(state, job)
+    if plan.cost is not None:
+        cost.refuse_above(state, plan.cost, lang=lang)
+    return plan
 
 
 def _order(state: Cli, text: str, said: dict[str, Plain]) -> _Order:

@@ -13,6 +13,7 @@ from hermes_cron.cli import output, when
 from hermes_cron.cli.context import Cli
 
 if TYPE_CHECKING:
+    from hermes_cron.cli.cost import Expected
     from hermes_cron.domain.job import Job
 
 _PROBE_S = 1.0
@@ -33,15 +34,18 @@ _TEXTS = {
         "no_database": "no database is set up yet: hermes-cron db add {name}",
         "by_playbook": "playbook {skill}; no model, no tokens",
         "by_script": "script; no model, no tokens",
-        "by_model_skill": "{model} with skill {skill}; falls back to nothing",
-        "by_model": "{model}; falls back to nothing",
+        "by_model_skill": "{model} with skill {skill}; falls back to {fallback}",
+        "by_model": "{model}; falls back to {fallback}",
+        "no_fallback": "nothing", "fallback": "{models}",
         "by_nothing_several": "nothing yet: playbook {skill} takes one database a run, the job names several",
         "by_nothing": "nothing yet: no model is set and no playbook fits (hermes-cron model set NAME)",
-        "cost_unknown": "unknown until the first run",
         "to_nobody": "{folder}/ only; it is sent to nobody",
+        "sent": "sent to {targets}{when}, and kept in {folder}/",
+        "when_always": "", "when_change": " when it changes", "when_failure": " when it fails",
+        "file_kind": "file", "webhook_kind": "webhook", "email_kind": "mail",
         "serving": "The scheduler is running. Try it now: hermes-cron run {name}",
         "not_serving": "No scheduler is running: nothing starts by itself yet.",
-        "try": "try it now", "for_good": "for good",
+        "try": "try it now", "for_good": "for good", "to_chat": "to a chat",
         "dry": "Nothing was written.",
     },
     "zh": {
@@ -58,15 +62,18 @@ _TEXTS = {
         "no_database": "尚未配置数据库：hermes-cron db add {name}",
         "by_playbook": "playbook {skill}；不用模型，不花 token",
         "by_script": "脚本；不用模型，不花 token",
-        "by_model_skill": "{model}，技能 {skill}；没有备用模型",
-        "by_model": "{model}；没有备用模型",
+        "by_model_skill": "{model}，技能 {skill}；{fallback}",
+        "by_model": "{model}；{fallback}",
+        "no_fallback": "没有备用模型", "fallback": "备用 {models}",
         "by_nothing_several": "暂无：playbook {skill} 一次只巡检一个数据库，任务写了多个",
         "by_nothing": "暂无：没有设置模型，也没有适用的 playbook（hermes-cron model set 模型名）",
-        "cost_unknown": "首次运行前未知",
         "to_nobody": "只存到 {folder}/，不发送给任何人",
+        "sent": "{when}发到 {targets}，并存一份到 {folder}/",
+        "when_always": "", "when_change": "有变化时", "when_failure": "失败时",
+        "file_kind": "文件", "webhook_kind": "webhook", "email_kind": "邮件",
         "serving": "调度器正在运行。现在试一次：hermes-cron run {name}",
         "not_serving": "调度器没有运行：任务还不会自己启动。",
-        "try": "现在试一次", "for_good": "长期运行",
+        "try": "现在试一次", "for_good": "长期运行", "to_chat": "发到群",
         "dry": "没有写入任何内容。",
     },
 }  # fmt: skip
@@ -74,24 +81,46 @@ _TEXTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsBy:
-    """Who does the work: ``kind`` is script, playbook, model or nothing."""
+    """Who does the work: ``kind`` is script, playbook, model or nothing. ``fallbacks`` stand in for the model."""
 
     kind: str
     skill: str | None = None
     model: str | None = None
+    fallbacks: tuple[str, ...] = ()
 
 
-def show(state: Cli, job: Job, *, missing: tuple[str, ...], dry_run: bool, phrase: str) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """``cost`` None: no language model is called, so nothing is paid."""
+
+    by: RunsBy
+    cost: Expected | None
+
+
+def plan(state: Cli, job: Job, *, uid: str | None = None) -> Plan:
+    """``uid`` is that of a job which has runs behind it."""
+    from hermes_cron.cli import cost
+
+    by = runs_by(state, job)
+    return Plan(by=by, cost=None if by.model is None else cost.expected(state, job, by.model, uid=uid))
+
+
+def language(state: Cli, job: Job, phrase: str) -> Literal["en", "zh"]:
+    """That of what was typed, unless one was asked for or configured."""
+    from hermes_cron.domain.schedule.phrase import language as spoken
+
+    asked = state.lang_option or state.settings.language or spoken(phrase + (job.prompt or ""))
+    return "zh" if asked == "zh" else "en"
+
+
+def show(state: Cli, job: Job, planned: Plan, *, missing: tuple[str, ...], dry_run: bool, phrase: str) -> None:
     """The echo of ``add``, in the language of the phrase unless one was asked for."""
-    from hermes_cron.domain.schedule.phrase import language
-
-    lang = state.lang_option or state.settings.language or language(phrase + (job.prompt or ""))
+    lang = language(state, job, phrase)
     now = state.clock.now()
     ahead = upcoming(job, now, 3)
-    by = runs_by(state, job)
     products = {name: state.app.product(name, timeout_s=_PROBE_S) for name in job.databases if name not in missing}
     if state.json:
-        state.emit_json(_json(state, job, ahead, by, products, missing, dry_run=dry_run))
+        state.emit_json(_json(state, job, ahead, planned, products, missing, dry_run=dry_run))
         return
     texts = _TEXTS[lang]
     state.out(texts["would" if dry_run else "added"].format(name=job.name))
@@ -102,9 +131,9 @@ def show(state: Cli, job: Job, *, missing: tuple[str, ...], dry_run: bool, phras
         (texts["script" if job.script else "task"], output.one_line(job.script or job.prompt or "")),
         *((texts["database"], _database(texts, name, products[name])) for name in job.databases if name not in missing),
         *((texts["database"], texts["no_database"].format(name=name)) for name in missing),
-        (texts["runs_by"], by_text(by, lang)),
-        *(((texts["cost"], texts["cost_unknown"]),) if by.kind.startswith("model") else ()),
-        (texts["result"], texts["to_nobody"].format(folder=home_path(state.home.outputs / job.name))),
+        (texts["runs_by"], by_text(planned.by, lang)),
+        *cost_line(planned, lang),
+        (texts["result"], result_text(state, job, lang)),
         (texts["file"], home_path(state.home.jobs / f"{job.name}.md")),
     ]
     state.out(output.facts(pairs))
@@ -115,8 +144,43 @@ def show(state: Cli, job: Job, *, missing: tuple[str, ...], dry_run: bool, phras
         state.out(texts["serving"].format(name=job.name))
     else:
         state.out(texts["not_serving"])
-        hints = ((texts["try"], f"hermes-cron run {job.name}"), (texts["for_good"], "hermes-cron serve"))
+        hints = [(texts["try"], f"hermes-cron run {job.name}"), (texts["for_good"], "hermes-cron serve")]
+        if not job.deliver.to:
+            hints.append((texts["to_chat"], _to_chat(state, job)))
         state.out(output.facts(hints, gap=3))
+
+
+def cost_line(planned: Plan, lang: str) -> tuple[tuple[str, str], ...]:
+    """The line "cost"; none for what calls no model, whose "runs by" says so."""
+    from hermes_cron.cli import cost
+
+    return () if planned.cost is None else ((_TEXTS[lang]["cost"], cost.line(planned.cost, lang)),)
+
+
+def result_text(state: Cli, job: Job, lang: str) -> str:
+    """Who gets the report, and where it is kept anyway."""
+    texts = _TEXTS[lang]
+    folder = state.home.outputs / job.name
+    if not job.deliver.to:
+        return texts["to_nobody"].format(folder=home_path(folder))
+    known = state.settings.targets
+    named = [
+        f"{name}（{texts[f'{known[name].kind}_kind']}）" if lang == "zh" and name in known
+        else f"{name} ({texts[f'{known[name].kind}_kind']})" if name in known
+        else name
+        for name in job.deliver.to
+    ]  # fmt: skip
+    return texts["sent"].format(
+        targets=texts["join"].join(named),
+        when=texts[f"when_{job.deliver.when}"],
+        folder=folder.relative_to(state.home.root),
+    )
+
+
+def _to_chat(state: Cli, job: Job) -> str:
+    """The command that sends the report somewhere: to a target that is there, else one that makes one."""
+    target = next(iter(sorted(state.settings.targets)), None)
+    return "hermes-cron targets add NAME" if target is None else f"hermes-cron edit {job.name} --deliver {target}"
 
 
 def upcoming(job: Job, now: datetime, count: int) -> list[datetime]:
@@ -165,12 +229,15 @@ def runs_by(state: Cli, job: Job) -> RunsBy:
     skill = route.skill.name if route.skill else None
     if route.model is None:
         return RunsBy(kind="playbook", skill=skill)
-    return RunsBy(kind="model_skill" if skill else "model", skill=skill, model=route.model)
+    kind = "model_skill" if skill else "model"
+    return RunsBy(kind=kind, skill=skill, model=route.model, fallbacks=job.fallback_models)
 
 
 def by_text(by: RunsBy, lang: str) -> str:
     """``playbook inspect-database; no model, no tokens``."""
-    return _TEXTS[lang][f"by_{by.kind}"].format(skill=by.skill, model=by.model)
+    texts = _TEXTS[lang]
+    fallback = texts["fallback"].format(models=texts["join"].join(by.fallbacks)) if by.fallbacks else None
+    return texts[f"by_{by.kind}"].format(skill=by.skill, model=by.model, fallback=fallback or texts["no_fallback"])
 
 
 def _notes(job: Job, phrase: str, lang: str) -> list[str]:
@@ -203,10 +270,12 @@ def home_path(path: Path) -> str:
 
 
 def _json(
-    state: Cli, job: Job, ahead: list[datetime], by: RunsBy, products: dict[str, str | None],
+    state: Cli, job: Job, ahead: list[datetime], planned: Plan, products: dict[str, str | None],
     missing: tuple[str, ...], *, dry_run: bool,
 ) -> dict[str, object]:  # fmt: skip
-    zone = ZoneInfo(job.timezone)
+    from hermes_cron.cli import cost
+
+    zone, by = ZoneInfo(job.timezone), planned.by
     return {
         "name": job.name,
         "added": not dry_run,
@@ -221,7 +290,9 @@ def _json(
         "databases": [{"name": name, "product": products.get(name)} for name in job.databases],
         "databases_missing": list(missing),
         "runs_by": {"kind": by.kind.partition("_")[0], "skill": by.skill, "model": by.model},
-        "deliver": [],
+        "fallback_models": list(by.fallbacks),
+        "cost": cost.as_json(planned.cost),
+        "deliver": list(job.deliver.to),
         "outputs": str(state.home.outputs / job.name),
         "file": str(state.home.jobs / f"{job.name}.md"),
         "serving": bool(state.app.serving()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
@@ -15,10 +16,12 @@ from hermes_cron.cli import change, jobs_known, output, when
 from hermes_cron.cli import job_options as options
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.schedule_faults import explained
-from hermes_cron.errors import Conflict, JobFileError, PromptEmpty, Usage
+from hermes_cron.errors import BudgetExceeded, Conflict, HermesCronError, JobFileError, PromptEmpty, Usage
 
 if TYPE_CHECKING:
+    from hermes_cron.cli.added import Plan
     from hermes_cron.cli.change import Opened
+    from hermes_cron.cli.cost import Expected
     from hermes_cron.domain.job import Job
     from hermes_cron.jobs.save import Plain
 
@@ -36,10 +39,12 @@ HELP_ZH = {
 _TEXTS = {
     "en": {
         "changed": "Changed {name}", "same": "Nothing changed.", "when": "when", "next": "next",
+        "cost": "cost", "result": "result", "free": "nothing; no model, 0 tokens",
         "again": "Edit again?",
     },
     "zh": {
         "changed": "已修改 {name}", "same": "没有改动。", "when": "时间", "next": "接下来",
+        "cost": "费用", "result": "结果", "free": "无；不用模型，0 token",
         "again": "重新编辑？",
     },
 }  # fmt: skip
@@ -55,6 +60,7 @@ def edit(
     tz: options.Tz = None,
     skill: options.Skill = None,
     db: options.Db = None,
+    deliver: options.Deliver = None,
     model: options.Model = None,
     script: options.Script = None,
     description: options.Description = None,
@@ -79,7 +85,9 @@ def edit(
     given = dict(locals())
     state = cli()
     file = change.opened(state, job)
-    said = options.changes(given, _limits(file))
+    said = options.changes(given, _own(file, "limits"))
+    if "deliver" in said and (own := _own(file, "deliver")) and said["deliver"] is not None:
+        said["deliver"] = {**own, "to": said["deliver"]}
     if prompt is not None and not prompt.strip() and not script:
         raise PromptEmpty("the prompt is empty", hint='--prompt "what to do"')
     if schedule is not None:
@@ -90,19 +98,50 @@ def edit(
         return
     data = change.edited(state, file, said, body=prompt)
     parsed = change.judged(state, file, data)
+    plan = _planned(state, file, parsed)
     _put(state, file, data, name)
-    _echo(state, parsed, name or file.listed.name, changed=data != file.data or name is not None)
+    _echo(state, parsed, plan, name or file.listed.name, changed=data != file.data or name is not None)
 
 
-def _limits(file: Opened) -> dict[str, Plain]:
-    """The file's own, so that ``--minutes`` keeps its ``iterations``."""
+def _planned(state: Cli, file: Opened, job: Job) -> Plan:
+    """Who would do the work and for how much. Raises ``BudgetExceeded`` for an edit that makes it too dear."""
+    from hermes_cron.cli import added, cost
+
+    plan = _plan(state, file, job)
+    if plan.cost is not None:
+        lang = added.language(state, job, " ".join(job.schedule))
+        cost.refuse_above(state, plan.cost, before=_before(state, file), lang=lang)
+    return plan
+
+
+def _plan(state: Cli, file: Opened, job: Job) -> Plan:
+    """A skill that went missing is the run's fault to tell: it must not keep the job from being edited."""
+    from hermes_cron.cli import added
+
+    try:
+        return added.plan(state, job, uid=file.listed.uid)
+    except HermesCronError:
+        return added.Plan(by=added.RunsBy(kind="nothing"), cost=None)
+
+
+def _before(state: Cli, file: Opened) -> Expected | None:
+    """What the job would cost as it is; None when the file is broken."""
+    try:
+        job = change.judged(state, file, file.data, strict=False)
+    except JobFileError:
+        return None
+    return _plan(state, file, job).cost
+
+
+def _own(file: Opened, key: str) -> dict[str, Plain]:
+    """The file's own mapping at a key: ``--minutes`` keeps its ``iterations``, ``--deliver`` its ``when``."""
     from hermes_cron.jobs.frontmatter import FaultsFound, Single, Table, read_table, split
 
     try:
         entries = read_table(split(file.data)).entries
     except FaultsFound:
         return {}  # the edit itself says what is wrong
-    own = next((entry.value for entry in entries if entry.key == "limits"), None)
+    own = next((entry.value for entry in entries if entry.key == key), None)
     if not isinstance(own, Table):
         return {}
     return {entry.key: entry.value.value for entry in own.entries if isinstance(entry.value, Single)}
@@ -147,8 +186,9 @@ def _in_editor(state: Cli, file: Opened) -> None:
         data = draft.read_bytes()
         try:
             parsed = change.judged(state, file, data)
+            plan = _planned(state, file, parsed)
             change.replaced(state, file, data)
-        except (JobFileError, Conflict) as error:
+        except (JobFileError, Conflict, BudgetExceeded) as error:
             if isinstance(error, JobFileError) and state.is_terminal and _again(state, error):
                 continue
             error.details["your_text"] = str(draft)
@@ -156,7 +196,7 @@ def _in_editor(state: Cli, file: Opened) -> None:
         break
     draft.unlink()
     draft.parent.rmdir()
-    _echo(state, parsed, file.listed.name, changed=data != file.data)
+    _echo(state, parsed, plan, file.listed.name, changed=data != file.data)
 
 
 def _edit(state: Cli, draft: Path) -> None:
@@ -176,14 +216,24 @@ def _again(state: Cli, error: JobFileError) -> bool:
     return state.confirm(_TEXTS[state.lang]["again"], default=True)
 
 
-def _echo(state: Cli, job: Job, name: str, *, changed: bool) -> None:
-    from hermes_cron.cli.added import said_when
+def _echo(state: Cli, job: Job, plan: Plan, name: str, *, changed: bool) -> None:
+    from hermes_cron.cli import cost
+    from hermes_cron.cli.added import cost_line, result_text, said_when
 
     listed = jobs_known.one(state, name)
     zone = ZoneInfo(job.timezone)
     if state.json:
         following = listed.next_due.astimezone(zone).isoformat() if listed.next_due else None
-        state.emit_json({"name": name, "changed": changed, "schedule": list(job.schedule), "next": following})
+        state.emit_json(
+            {
+                "name": name,
+                "changed": changed,
+                "schedule": list(job.schedule),
+                "next": following,
+                "cost": cost.as_json(plan.cost),
+                "deliver": list(job.deliver.to),
+            }
+        )
         return
     texts = _TEXTS[state.lang]
     if not changed:
@@ -191,4 +241,13 @@ def _echo(state: Cli, job: Job, name: str, *, changed: bool) -> None:
         return
     state.out(texts["changed"].format(name=name))
     following = when.whole(listed.next_due, zone, state.lang) if listed.next_due and not job.paused else "-"
-    state.out(output.facts([(texts["when"], said_when(job, state.lang)), (texts["next"], following)]))
+    state.out(
+        output.facts(
+            [
+                (texts["when"], said_when(job, state.lang)),
+                (texts["next"], following),
+                *(cost_line(plan, state.lang) or ((texts["cost"], texts["free"]),)),
+                (texts["result"], result_text(state, replace(job, name=name), state.lang)),
+            ]
+        )
+    )

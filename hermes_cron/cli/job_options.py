@@ -19,6 +19,7 @@ HELP_ZH = {
     "The time zone, an IANA name.": "时区（IANA 名称）。",
     "A skill to use (repeatable).": "使用的技能（可重复）。",
     "A database it may read (repeatable).": "可读取的数据库（可重复）。",
+    "A target that gets the report (repeatable).": "接收报告的目标（可重复）。",
     "The model, as its provider spells it.": "模型名（按服务商的写法）。",
     "Shell text or a path: the job itself, no model.": "脚本或路径：任务本身，不用模型。",
     "One line that says what it is for.": "一行说明。",
@@ -46,6 +47,7 @@ HELP_ZH = {
 Tz = Annotated[str | None, typer.Option("--tz", help="The time zone, an IANA name.")]
 Skill = Annotated[list[str] | None, typer.Option("--skill", help="A skill to use (repeatable).")]
 Db = Annotated[list[str] | None, typer.Option("--db", help="A database it may read (repeatable).")]
+Deliver = Annotated[list[str] | None, typer.Option("--deliver", help="A target that gets the report (repeatable).")]
 Model = Annotated[str | None, typer.Option("--model", help="The model, as its provider spells it.")]
 Script = Annotated[str | None, typer.Option("--script", help="Shell text or a path: the job itself, no model.")]
 Description = Annotated[str | None, typer.Option("--description", help="One line that says what it is for.")]
@@ -73,6 +75,7 @@ Template = Annotated[str | None, typer.Option("--template", help="How braces in 
 
 _KEYS = {
     "tz": "timezone", "skill": "skills", "db": "databases", "tag": "tags", "tool": "tools", "var": "vars",
+    "deliver": "deliver",
 }  # fmt: skip
 _SAME = (
     "model", "script", "description", "overlap", "catch_up", "grace", "jitter", "start", "until", "max_runs",
@@ -91,7 +94,7 @@ def changes(options: Mapping[str, object], limits: Mapping[str, Plain] | None = 
         value = options.get(option)
         if value is not None:
             said[_KEYS.get(option, option)] = _plain(value)
-    for option in ("skill", "db", "tag", "tool"):
+    for option in ("skill", "db", "tag", "tool", "deliver"):
         values = options.get(option)
         if isinstance(values, list) and values:
             said[_KEYS[option]] = [word for value in values for word in _words(str(value))] or None

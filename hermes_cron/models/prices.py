@@ -74,17 +74,27 @@ class Prices:
 
     def price(self, model: str) -> Price | None:
         """None for a model that nobody priced."""
-        name = model.strip().lower()
-        for spelling in (name, _DATED.sub("", name)):
-            for seller in ("", *_SELLERS):
-                if spelling.startswith(seller) and (found := self._table.get(spelling[len(seller) :])):
-                    return found
-        return None
+        return next((self._table[name] for name in _spellings(model) if name in self._table), None)
 
     def cost(self, model: str, usage: Usage) -> float | None:
         """USD of one call, None when the price is unknown."""
         price = self.price(model)
         return None if price is None else price.cost(usage)
+
+
+def same(model: str, other: str) -> bool:
+    """Whether two names are of one model, as far as sellers and dates in names go."""
+    return not set(_spellings(model)).isdisjoint(_spellings(other))
+
+
+def _spellings(model: str) -> list[str]:
+    name = model.strip().lower()
+    return [
+        spelling[len(seller) :]
+        for spelling in (name, _DATED.sub("", name))
+        for seller in ("", *_SELLERS)
+        if spelling.startswith(seller)
+    ]
 
 
 def shipped() -> dict[str, Price]:

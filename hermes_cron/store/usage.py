@@ -205,3 +205,41 @@ def _lost(conn: Connection, window: _Window) -> tuple[Spent, int]:
         query = query.where(_reservations.c.job_uid == window.job_uid)
     row = conn.execute(query).one()
     return Spent(tokens=row.tokens, cost_usd=row.cost_usd, unpriced=row.unpriced), row.calls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastRun:
+    """A run that ended and had called a language model ``calls`` times."""
+
+    job_uid: str | None
+    model: str
+    skills: tuple[str, ...]
+    calls: int
+    input: int
+    output: int
+    cached: int
+    cost_usd: float | None
+
+
+def past_runs(conn: Connection, *, job_uid: str | None = None, limit: int) -> list[PastRun]:
+    """The newest ones, of one job or of all."""
+    query = select(_runs).where(
+        _runs.c.ended_at.is_not(None), _runs.c.model.is_not(None), _runs.c.tokens_input + _runs.c.tokens_output > 0
+    )
+    if job_uid is None:
+        query = query.order_by(_runs.c.ended_at.desc())
+    else:
+        query = query.where(_runs.c.job_uid == job_uid).order_by(_runs.c.queued_at.desc())
+    return [
+        PastRun(
+            job_uid=row.job_uid,
+            model=row.model,
+            skills=tuple(json.loads(row.skills)) if row.skills else (),
+            calls=max(1, row.iterations),
+            input=row.tokens_input,
+            output=row.tokens_output,
+            cached=row.tokens_cached,
+            cost_usd=row.cost_usd,
+        )
+        for row in conn.execute(query.limit(limit))
+    ]

@@ -31,6 +31,7 @@ Added inspect-prod-db
 No scheduler is running: nothing starts by itself yet.
   try it now   hermes-cron run inspect-prod-db
   for good     hermes-cron serve
+  to a chat    hermes-cron targets add NAME
 """
 
 CHINESE = f"""\
@@ -46,6 +47,7 @@ CHINESE = f"""\
 调度器没有运行：任务还不会自己启动。
   现在试一次   hermes-cron run 巡检-prod-数据库
   长期运行     hermes-cron serve
+  发到群       hermes-cron targets add NAME
 """
 
 
@@ -62,13 +64,99 @@ def test_chinese_in_chinese_out(screens: Screens) -> None:
 
 
 def test_with_a_model_two_lines_differ(screens: Screens, home: Home) -> None:
+    with home.config.open("a") as config:
+        config.write("[limits]\ncost_usd = 0.50\n")
     done = screens("add", "every day 9am: inspect prod db", HERMES_CRON_MODEL="gpt-5-mini")
     changed = [line for line in done.out.splitlines() if line not in ENGLISH.splitlines()]
     assert changed == [
         "  runs by   gpt-5-mini with skill inspect-database; falls back to nothing",
-        "  cost      unknown until the first run",
+        "  cost      0.40 to 0.90 USD a month (guess: 30 runs x 18k tokens, no history; cap 0.50 USD a run)",
     ]
     assert "model: gpt-5-mini\n" in (home.jobs / "inspect-prod-db.md").read_text(), "the home's model is copied"
+
+
+def test_the_cost_is_said_in_chinese_and_unknown_is_said(screens: Screens, home: Home) -> None:
+    said = screens("add", "每个工作日早上9点：看日志", HERMES_CRON_MODEL="gpt-5-mini").out
+    assert "  费用    每月 0.29 至 0.66 美元（估计：22 次 x 18k token，尚无历史）\n" in said
+    said = screens("add", "every monday 9am: look", HERMES_CRON_MODEL="my-own").out
+    assert "  cost     unknown: no price for my-own (guess: 4 runs x 18k tokens, no history)\n" in said
+    said = screens("add", "in 2h: look", "--json", HERMES_CRON_MODEL="my-own").out
+    assert json.loads(said)["cost"] == {
+        "tokens": {"p50": 18000, "p90": 41250}, "usd": None, "runs": 1, "basis": "guess", "runs_seen": 0,
+    }  # fmt: skip
+
+
+def test_a_job_without_a_model_costs_nothing(screens: Screens) -> None:
+    said = json.loads(screens("add", "every day 9am: inspect prod db", "--json").out)
+    assert (said["cost"]["tokens"], said["cost"]["usd"]) == ({"p50": 0, "p90": 0}, {"p50": 0, "p90": 0})
+    assert "cost" not in screens("add", "every minute", "--script", "df", HERMES_CRON_MODEL="gpt-5-mini").out
+    edited = screens("edit", "df", "--schedule", "every hour").out
+    assert "  cost    nothing; no model, 0 tokens\n" in edited
+
+
+TARGETS = """
+[targets.ops-chat]
+kind = "webhook"
+url = "https://chat.example/hook"
+[targets.team]
+kind = "file"
+path = "reports.md"
+"""
+
+
+def test_a_target_gets_the_report_and_a_wrong_one_is_refused(screens: Screens, home: Home) -> None:
+    with home.config.open("a") as config:
+        config.write(TARGETS)
+    said = screens("add", "每天早上9点：巡检 prod 数据库", "--deliver", "ops-chat").out
+    assert "  结果    发到 ops-chat（webhook），并存一份到 outputs/巡检-prod-数据库/\n" in said
+    assert "  发到群" not in said
+    nobody = screens("add", "every day 9am: look").out
+    assert "  to a chat    hermes-cron edit look --deliver ops-chat\n" in nobody
+    edited = screens("edit", "look", "--deliver", "ops-chat", "--deliver", "team").out
+    assert "  result  sent to ops-chat (webhook), team (file), and kept in outputs/look/\n" in edited
+    assert "deliver: [ops-chat, team]\n" in (home.jobs / "look.md").read_text()
+    assert 'no target "ops-chta"' in screens("add", "every day 9am: x", "--deliver", "ops-chta", rc=2).err
+    screens.job("when", "---\nschedule: every day 9am\ndeliver: {to: [team], when: change}\n---\nx\n")
+    edited = screens("edit", "when", "--deliver", "ops-chat").out
+    assert "  result  sent to ops-chat (webhook) when it changes, and kept in outputs/when/\n" in edited
+    assert "when: change" in (home.jobs / "when.md").read_text()
+
+
+MONTHLY_CAP = "[budget]\ncost_usd_per_month = 5.0\n"
+
+
+def test_a_dear_schedule_under_a_small_cap_is_refused_with_a_cheaper_one(screens: Screens, home: Home) -> None:
+    with home.config.open("a") as config:
+        config.write(MONTHLY_CAP)
+    env = {"HERMES_CRON_MODEL": "claude-opus-4-5"}
+    refused = screens("add", "*/1 * * * *: check the build", rc=4, **env)
+    assert refused.err == (
+        "error: check-the-build would use about 8,208.00 USD a month, above the cap of 5.00 USD "
+        "(budget.cost_usd_per_month)\n"
+        "  cheaper   every weekday 9am\n"
+        "  or raise  hermes-cron config set budget.cost_usd_per_month 8208\n"
+    )
+    assert list(home.jobs.iterdir()) == []
+    cheaper = json.loads(screens("add", "*/1 * * * *: check the build", "--json", rc=4, **env).err)["error"]
+    assert cheaper["code"] == "BudgetExceeded"
+    screens("add", f"{cheaper['cheaper']}: check the build", **env)
+    assert "  更省        每个工作日早上9点\n" in screens("add", "每分钟：检查构建", rc=4, LANG="zh_CN.UTF-8", **env).err
+    screens("add", "*/1 * * * *: check the build", HERMES_CRON_MODEL="my-local", rc=4)
+    assert "cannot" not in screens("add", "*/1 * * * *", "--script", "df", **env).err
+    screens("config", "set", "budget.cost_usd_per_month", "8208")
+    screens("add", "*/1 * * * *: check the build", "--dry-run", **env)
+
+
+def test_an_edit_that_makes_nothing_dearer_is_not_refused(screens: Screens, home: Home) -> None:
+    env = {"HERMES_CRON_MODEL": "claude-opus-4-5"}
+    screens("add", "every hour: look", **env)
+    with home.config.open("a") as config:
+        config.write(MONTHLY_CAP)
+    screens("edit", "look", "--description", "the same as before", **env)
+    refused = screens("edit", "look", "--schedule", "every 30 minutes", rc=4, **env)
+    assert "  cheaper   every weekday 9am\n" in refused.err
+    assert "every hour" in (home.jobs / "look.md").read_text()
+    screens("edit", "look", "--schedule", "every 2 hours", **env)
 
 
 @pytest.mark.parametrize(
