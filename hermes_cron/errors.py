@@ -286,7 +286,8 @@ class ModelError(HermesCronError):
     """A model call that gave no usable reply. ``reason`` is the run's word for it.
 
     ``passing``: it may pass by itself, so the run waits and goes on. ``paid``: the call may have cost something; set on
-    the error where its kind does not say. ``usage`` is what the provider reported for it, None when it did not.
+    the error where its kind does not say. ``usage`` is what the provider reported for it, None when it did not, and
+    ``cost_usd`` what that cost, None when nobody knows.
     ``retry_after_s`` is what the server asked for (RFC 9110 10.2.3), None when it did not say.
     """
 
@@ -295,6 +296,7 @@ class ModelError(HermesCronError):
     passing: ClassVar[bool] = False
     paid: bool = False
     usage: transcript.Usage | None = None
+    cost_usd: float | None = None
     retry_after_s: float | None = None
 
 
@@ -350,10 +352,16 @@ class ModelAuth(ModelError):
 
 
 class ModelBadRequest(ModelError):
-    """HTTP 400, 404, 422: unknown model, unsupported parameter."""
+    """HTTP 400, 422: a parameter that the model does not take, a message that it does not read."""
 
     code = "ModelBadRequest"
     reason = "model_bad_request"
+
+
+class ModelUnknown(ModelBadRequest):
+    """The server has no model of that name, or not at that address: another model may answer."""
+
+    code = "ModelUnknown"
 
 
 class ModelContextLength(ModelError):

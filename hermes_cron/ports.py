@@ -53,7 +53,7 @@ class Journal(Protocol):
         """Row 0 as stored."""
 
     def messages(self) -> list[Message]:
-        """Rows 1.. in order, as they are sent (without the system message)."""
+        """Rows 1.. in order, as they are sent (without the system message). A last word that was cut is not."""
 
     def append(self, message: Message) -> int:
         """A user or system-made message; returns its seq."""

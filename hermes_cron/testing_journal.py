@@ -32,13 +32,13 @@ from hermes_cron.ports import Fenced
 
 @dataclass(slots=True, kw_only=True)
 class MemoryRow:
-    """``body`` None: reserved for a result that has not come."""
+    """``body`` None: reserved for a result that has not come. ``cut``: a last word that is asked for again."""
 
     role: str
     body: str | None
     plan: PlannedResult | None = None
     result: ToolResult | None = None
-    commit: int = 0
+    cut: bool = False
 
 
 class MemoryJournal:
@@ -86,7 +86,8 @@ class MemoryJournal:
 
     def messages(self) -> list[Message]:
         with self._lock:
-            return [json.loads(row.body) for _, row in sorted(self.rows.items()) if row.body is not None]
+            kept = [row for _, row in sorted(self.rows.items()) if row.body is not None and not row.cut]
+            return [json.loads(row.body or "") for row in kept]
 
     def append(self, message: Message) -> int:
         with self._lock:
@@ -100,7 +101,8 @@ class MemoryJournal:
         with self._lock:
             self._owned()
             seq = self._next()
-            self.rows[seq] = MemoryRow(role="assistant", body=json.dumps(reply.message))
+            cut = reply.cut and not planned
+            self.rows[seq] = MemoryRow(role="assistant", body=json.dumps(reply.message), cut=cut)
             seqs = tuple(range(seq + 1, seq + 1 + len(planned)))
             for at, plan in zip(seqs, planned, strict=True):
                 self.rows[at] = MemoryRow(role="tool", body=None, plan=plan)
@@ -136,6 +138,7 @@ class MemoryJournal:
                     call=call.call,
                     effect=call.effect,
                     begun=begun(call, found),
+                    batch=call.batch,
                     key=f"{self.session_id}/{call.seq}",
                     evidence=evidence(call),
                     **self._answer(call.seq),

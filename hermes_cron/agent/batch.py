@@ -17,7 +17,7 @@ from typing import Protocol
 from hermes_cron.agent.workers import run_all
 from hermes_cron.domain.command import OnSpawn, ProcessGroup
 from hermes_cron.domain.run import Effect
-from hermes_cron.domain.tool_call import PreparedCall, ToolOutput, error_text
+from hermes_cron.domain.tool_call import PreparedCall, Probe, ToolOutput, error_text
 from hermes_cron.domain.transcript import ToolCall, ToolResult
 from hermes_cron.ports import Emit, Journal
 
@@ -30,7 +30,18 @@ class Toolbox(Protocol):
 
     def prepare(self, call: ToolCall) -> PreparedCall: ...
 
-    def execute(self, prepared: PreparedCall, on_spawn: OnSpawn) -> ToolOutput: ...
+    def execute(self, prepared: PreparedCall, on_spawn: OnSpawn, *, key: str = "") -> ToolOutput: ...
+
+    def probe(self, prepared: PreparedCall) -> Probe: ...
+
+    def shown(self, call: ToolCall) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Why no further group is begun. ``answer`` goes to the calls that are left; None leaves them open."""
+
+    answer: ToolOutput | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,29 +60,38 @@ class BatchRun:
     _speaking: threading.Lock = field(default_factory=threading.Lock)
 
     def execute(
-        self, calls: Sequence[PreparedCall], seqs: Sequence[int], stop: Callable[[], ToolOutput | None]
+        self,
+        calls: Sequence[PreparedCall],
+        seqs: Sequence[int],
+        grouped: Sequence[Sequence[int]],
+        stop: Callable[[], Stop | None],
     ) -> list[ToolResult]:
-        """Results in call order, all of them journalled.
+        """Results in call order, all of them journalled; ``grouped`` is ``groups(calls)``.
 
-        ``stop`` is asked before each group; when it answers, the calls that are left get that answer and are not run.
-        A group that runs is never cut.
+        ``stop`` is asked before each group; when it says so, the calls that are left are not run. A group that runs is
+        never cut.
         """
         results: list[ToolResult] = []
-        for group in groups(calls):
-            if (refusal := stop()) is not None:
-                left = range(group[0], len(calls))
-                unrun = [self._row(calls[at], seqs[at], refusal, time.monotonic()) for at in left]
-                self.journal.result(*unrun)
-                return [*results, *unrun]
-            results += self._group([calls[at] for at in group], [seqs[at] for at in group])
+        for group in grouped:
+            if (why := stop()) is not None:
+                return [*results, *self._unrun(calls[group[0] :], seqs[group[0] :], why.answer)]
+            results += self.group([calls[at] for at in group], [seqs[at] for at in group])
         return results
 
-    def _group(self, calls: Sequence[PreparedCall], seqs: Sequence[int]) -> list[ToolResult]:
+    def _unrun(self, calls: Sequence[PreparedCall], seqs: Sequence[int], answer: ToolOutput | None) -> list[ToolResult]:
+        if answer is None:
+            return []
+        rows = [self.row(call, seq, answer) for call, seq in zip(calls, seqs, strict=True)]
+        self.journal.result(*rows)
+        return rows
+
+    def group(self, calls: Sequence[PreparedCall], seqs: Sequence[int]) -> list[ToolResult]:
+        """The results of calls that may run together, in order, journalled."""
         if calls[0].effect != Effect.READ:
             return self._writers(calls, seqs)
         began = time.monotonic()
         done = run_all(lambda at: self._one(calls[at], seqs[at]), len(calls), workers=self.workers, until=self.until)
-        rows = [self._row(calls[at], seqs[at], _HUNG, began) if row is None else row for at, row in enumerate(done)]
+        rows = [self.row(calls[at], seqs[at], _HUNG, began) if row is None else row for at, row in enumerate(done)]
         self.journal.result(*rows)
         return rows
 
@@ -86,8 +106,10 @@ class BatchRun:
         """Runs one call; an effect's receipt is committed here, alone and at once."""
         began = time.monotonic()
         self._tell("tool_started", {"seq": seq, "tool": prepared.call.name})
-        output = prepared.refusal or self.toolbox.execute(prepared, self._spawned(prepared, seq))
-        row = self._row(prepared, seq, output, began)
+        output = prepared.refusal or self.toolbox.execute(
+            prepared, self._spawned(prepared, seq), key=f"{self.journal.session_id}/{seq}"
+        )
+        row = self.row(prepared, seq, output, began)
         if prepared.effect != Effect.READ:
             self.journal.result(row)
         self._tell(
@@ -107,7 +129,9 @@ class BatchRun:
 
         return note
 
-    def _row(self, prepared: PreparedCall, seq: int, output: ToolOutput, began: float) -> ToolResult:
+    def row(self, prepared: PreparedCall, seq: int, output: ToolOutput, began: float | None = None) -> ToolResult:
+        """The result as it is journalled; ``began`` None: it was not run."""
+        began = time.monotonic() if began is None else began
         return ToolResult(
             seq=seq,
             message={"role": "tool", "tool_call_id": prepared.call.id, "content": output.text},

@@ -1,7 +1,8 @@
 """How does a task become an answer? Ask the model, run the tools it asks for, append the results, again.
 
 Every step is in the journal before its effects happen, and each request is the one before plus new messages. Where
-the loop stands is read from the rows: a session that has messages already is gone on with.
+the loop stands is read from the rows: a session that has messages already is gone on with, and calls of it that have
+no result are finished first (``unanswered``).
 """
 
 from __future__ import annotations
@@ -9,19 +10,27 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 
-from hermes_cron.agent.batch import BatchRun, Toolbox
+from hermes_cron.agent.asking import Asking, Means
+from hermes_cron.agent.batch import BatchRun, Stop, Toolbox, groups
 from hermes_cron.agent.loopguard import LoopGuard
 from hermes_cron.agent.partial import partial_summary
 from hermes_cron.agent.stop import LoopResult, StopReason
+from hermes_cron.agent.unanswered import finish
 from hermes_cron.domain.budget import Budget
-from hermes_cron.domain.command import Flag
-from hermes_cron.domain.run import Effect
-from hermes_cron.domain.tool_call import PreparedCall, ToolOutput, arguments_hash, error_text, reads_as_failure
-from hermes_cron.domain.transcript import Header, Message, ModelReply, ModelRequest, PlannedResult, ToolResult, Usage
-from hermes_cron.errors import EmptyReply, ModelError
-from hermes_cron.ports import Emit, Journal, Model
-
-_CUT = "length"
+from hermes_cron.domain.command import Flag, Halt
+from hermes_cron.domain.run import Effect, ParkedEffect
+from hermes_cron.domain.tool_call import PreparedCall, arguments_hash, error_text, reads_as_failure
+from hermes_cron.domain.transcript import (
+    Asked,
+    Header,
+    Message,
+    ModelReply,
+    ModelRequest,
+    PlannedResult,
+    ToolResult,
+)
+from hermes_cron.errors import BudgetExceeded, ModelError, ModelReplyCut
+from hermes_cron.ports import Emit, Journal, Model, Purse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +38,10 @@ class AgentRun:
     """What a loop needs. ``deadline`` is an instant of ``time.monotonic``; ``budget`` is fresh for the session.
 
     Tools end by themselves within the deadline; a read that hangs is given up ``grace_s`` later.
-    ``cancel`` and the journal's own flag are looked at between steps. ``phase`` names the session's part in the usage
-    rows. ``started`` is the run's start on the monotonic clock, for the trace.
+    ``cancel`` (a ``domain.command.Halt`` may ask to release the run) and what people asked, which the journal knows,
+    are looked at between steps. ``phase`` names the session's part in the usage rows. ``started`` is the run's start on
+    the monotonic clock, for the trace. ``models`` are asked in order when the header's fails. ``purse`` holds the caps,
+    and ``max_tokens`` is the output that row 0 allows a call: what a reservation counts with.
     """
 
     model: Model
@@ -45,6 +56,9 @@ class AgentRun:
     phase: str = "main"
     started: float = field(default_factory=time.monotonic)
     guard: LoopGuard = field(default_factory=LoopGuard)
+    models: tuple[str, ...] = ()
+    purse: Purse | None = None
+    max_tokens: int = 0
 
 
 def run_agent(run: AgentRun) -> LoopResult:
@@ -56,15 +70,35 @@ class _Loop:
     def __init__(self, run: AgentRun) -> None:
         self._run = run
         self._header: Header = run.journal.header()
-        self._messages: list[Message] = run.journal.messages()
+        self._messages: list[Message] = []
         self._iterations = self._calls = self._errors = 0
-        self._usage = Usage()
-        self._model = self._header.model or None
-        self._replay()
+        self._progressed = False
+        self._steer = False  # as of the last look at what people asked
+        self._batch = BatchRun(
+            toolbox=run.toolbox,
+            journal=run.journal,
+            emit=run.emit,
+            started=run.started,
+            until=run.deadline + run.grace_s,
+        )
+        self._asking = Asking(
+            Means(
+                model=run.model,
+                journal=run.journal,
+                header=self._header,
+                emit=run.emit,
+                deadline=run.deadline,
+                timeout_s=run.model_timeout_s,
+                phase=run.phase,
+                fallbacks=run.models,
+                purse=run.purse,
+                max_tokens=run.max_tokens,
+            )
+        )
 
     def go(self) -> LoopResult:
-        if self._messages and _is_last_word(self._messages[-1]):
-            return self._end(StopReason.FINAL, text=str(self._messages[-1]["content"]))
+        if ended := self._gone_on_with():
+            return ended
         while True:
             reply = self._ask()
             if isinstance(reply, LoopResult):
@@ -72,8 +106,24 @@ class _Loop:
             if stopped := self._take(reply):
                 return stopped
 
+    # --- where the session stands ----------------------------------------------------------------------------------
+
+    def _gone_on_with(self) -> LoopResult | None:
+        """Finishes what a loop before this one left open. None: the next thing is to ask the model."""
+        waiting = self._run.journal.pending()
+        left = finish(waiting, self._batch, self._halted) if waiting else None
+        self._replay()
+        if left is not None and left.parked:
+            return self._parked(left.parked)
+        if left is not None and left.halted:
+            return self._stopped() or self._released()
+        if self._messages and _is_last_word(self._messages[-1]):
+            return self._last_word_again()
+        return None
+
     def _replay(self) -> None:
         """Counters and the guard from the rows. An ok result that begins like an error counts as one here."""
+        self._messages = self._run.journal.messages()
         asked: dict[str, tuple[str, str]] = {}
         for message in self._messages:
             if message["role"] == "assistant":
@@ -91,46 +141,79 @@ class _Loop:
         self._errors += not ok
         self._run.guard.note(tool=key[0], arguments_hash=key[1], ok=ok, text=text)
 
+    def _last_word_again(self) -> LoopResult | None:
+        """The run was interrupted between its last word and its end. A playbook's result is not in the words: it is
+        asked once more, and from the same rows says the same.
+        """
+        state_json = None
+        if self._header.playbook is not None:
+            system: Message = {"role": "system", "content": self._header.system}
+            request = ModelRequest(
+                header=self._header,
+                messages=[system, *self._messages[:-1]],
+                timeout_s=self._run.model_timeout_s,
+            )
+            try:
+                state_json = self._run.model.complete(request).state_json
+            except ModelError as error:
+                return self._model_error(error)
+        return self._final(str(self._messages[-1]["content"]), state_json)
+
+    # --- one step --------------------------------------------------------------------------------------------------
+
     def _ask(self) -> ModelReply | LoopResult:
-        """One reply, or why there is none. Asking again after a passing fault is the model's own matter."""
+        """One reply, or why there is none."""
         if stopped := self._stopped() or self._spent():
             return stopped
-        self._iterations += 1
-        self._run.emit("model_called", {"iteration": self._iterations})
+        if self._steer:
+            self._listen()
         try:
-            return _said(self._run.model.complete(self._request()))
+            reply = self._asking.reply(self._messages, called=self._called, stopped=self._halted)
+        except BudgetExceeded as error:
+            reason = str(error.details.get("cap") or "budget")
+            return self._end(StopReason.BUDGET_EXHAUSTED, reason=reason, error=error.message)
         except ModelError as error:
             return self._stopped() or self._model_error(error)
+        self._progressed = True
+        return reply
 
-    def _request(self) -> ModelRequest:
-        left_s = self._run.deadline - time.monotonic()
-        return ModelRequest(
-            header=self._header,
-            messages=[{"role": "system", "content": self._header.system}, *self._messages],
-            timeout_s=max(0.001, min(self._run.model_timeout_s, left_s)),
-            run_left_s=max(0.001, left_s),
-        )
+    def _called(self) -> None:
+        self._iterations += 1
+        self._run.emit("model_called", {"iteration": self._iterations})
+
+    def _listen(self) -> None:
+        """What people told the run goes into the next request."""
+        self._messages += self._run.journal.steered()
+        self._steer = False
 
     def _take(self, reply: ModelReply) -> LoopResult | None:
         """Commits the reply, then runs what it asks for. None: go on."""
         run = self._run
         calls = [self._prepare(reply, at) for at in range(len(reply.tool_calls))]
-        planned = [PlannedResult(call=c.call, effect=c.effect, arguments_hash=c.arguments_hash) for c in calls]
+        grouped = groups(calls)
+        batches = {at: number for number, group in enumerate(grouped) for at in group}
+        planned = [
+            PlannedResult(
+                call=call.call,
+                effect=call.effect,
+                arguments_hash=call.arguments_hash,
+                batch=batches[at],
+                gated=call.gated,
+            )
+            for at, call in enumerate(calls)
+        ]
         seqs = run.journal.assistant(reply, planned, phase=run.phase)
         self._messages.append(reply.message)
-        self._usage = _sum(self._usage, reply.usage)
-        self._model = reply.model or self._model
         if not calls:
             return self._last_word(reply)
-        until = run.deadline + run.grace_s
-        batch = BatchRun(toolbox=run.toolbox, journal=run.journal, emit=run.emit, started=run.started, until=until)
-        for call, row in zip(calls, batch.execute(calls, seqs, self._not_run), strict=True):
+        rows = self._batch.execute(calls, seqs, grouped, self._between_groups)
+        for call, row in zip(calls, rows, strict=False):  # a run that is released leaves the rest open
             self._answered(call, row)
-        return self._circle()
+        return self._circle() if len(rows) == len(calls) else self._stopped() or self._released()
 
     def _prepare(self, reply: ModelReply, at: int) -> PreparedCall:
         call = reply.tool_calls[at]
-        if reply.finish != _CUT:
+        if not reply.cut:
             return self._run.toolbox.prepare(call)
         # Cut-off arguments may still be JSON, so no call of such a reply can be trusted.
         refusal = error_text(
@@ -143,20 +226,53 @@ class _Loop:
         self._messages.append(row.message)
         self._note((call.call.name, call.arguments_hash), ok=row.ok, text=str(row.message["content"]))
 
-    def _last_word(self, reply: ModelReply) -> LoopResult:
-        if reply.finish == _CUT:
-            said = "the model's last reply was cut at its output limit"
-            return self._end(StopReason.MODEL_ERROR, reason="reply_truncated", error=said)
-        return replace(self._end(StopReason.FINAL, text=reply.text), state_json=reply.state_json)
+    def _last_word(self, reply: ModelReply) -> LoopResult | None:
+        if reply.cut:
+            return self._model_error(ModelReplyCut("the model's last reply was cut at its output limit"))
+        return self._final(reply.text, reply.state_json)
+
+    # --- what people ask -------------------------------------------------------------------------------------------
+
+    def _halted(self) -> bool:
+        return self._cancelled() or self._releasing() or time.monotonic() >= self._run.deadline
+
+    def _cancelled(self) -> bool:
+        if self._run.cancel.is_set() and not self._releasing():
+            return True
+        return self._look().cancel
+
+    def _releasing(self) -> bool:
+        """This process ends and the run does not. A person's word to end the run goes before it."""
+        return isinstance(self._run.cancel, Halt) and self._run.cancel.releasing
+
+    def _look(self) -> Asked:
+        asked = self._run.journal.asked()
+        self._steer = asked.steer
+        return asked
+
+    def _between_groups(self) -> Stop | None:
+        """What a stop in the middle of a reply says to the calls that are left over."""
+        if self._cancelled():
+            return Stop(answer=error_text("NotRun", "not run: the run was cancelled"))
+        if self._releasing():
+            return Stop()
+        if time.monotonic() >= self._run.deadline:
+            return Stop(answer=error_text("NotRun", "not run: the run's time limit passed"))
+        return None
 
     # --- ends ------------------------------------------------------------------------------------------------------
 
     def _stopped(self) -> LoopResult | None:
         if self._cancelled():
             return self._end(StopReason.CANCELLED, reason="cancelled", error="the run was cancelled")
+        if self._releasing():
+            return self._released()
         if time.monotonic() >= self._run.deadline:
             return self._end(StopReason.DEADLINE, reason="deadline", error="the run's time limit passed")
         return self._circle()
+
+    def _released(self) -> LoopResult:
+        return self._end(StopReason.RELEASED, reason="released", error="the scheduler stopped; another goes on with it")
 
     def _spent(self) -> LoopResult | None:
         if self._run.budget.consume():
@@ -170,18 +286,19 @@ class _Loop:
         return self._end(StopReason.LOOP_DETECTED, reason="loop_detected", error=circle.sentence)
 
     def _model_error(self, error: ModelError) -> LoopResult:
-        return self._end(StopReason.MODEL_ERROR, reason=error.reason, error=error.message)
+        return replace(self._end(StopReason.MODEL_ERROR, reason=error.reason, error=error.message), fault=error)
 
-    def _not_run(self) -> ToolOutput | None:
-        """The answer to calls that a stop in the middle of a reply leaves over."""
-        if self._cancelled():
-            return error_text("NotRun", "not run: the run was cancelled")
-        if time.monotonic() >= self._run.deadline:
-            return error_text("NotRun", "not run: the run's time limit passed")
-        return None
+    def _parked(self, parked: tuple[ParkedEffect, ...]) -> LoopResult:
+        names = ", ".join(dict.fromkeys(effect.tool for effect in parked))
+        said = f"{names} was interrupted and may have happened: a person decides"
+        return replace(self._end(StopReason.PARKED, reason="effect_unknown", error=said), parked=parked)
 
-    def _cancelled(self) -> bool:
-        return self._run.cancel.is_set() or self._run.journal.asked().cancel
+    def _final(self, text: str, state_json: str | None) -> LoopResult | None:
+        """None: someone told the run something while it made its last word, so it goes on."""
+        if self._look().steer:
+            self._listen()
+            return None
+        return replace(self._end(StopReason.FINAL, text=text), state_json=state_json)
 
     def _end(
         self, stop: StopReason, *, text: str | None = None, reason: str | None = None, error: str | None = None
@@ -198,29 +315,12 @@ class _Loop:
             iterations=self._iterations,
             tool_calls=self._calls,
             tool_errors=self._errors,
-            usage=self._usage,
-            model=self._model,
+            usage=self._asking.usage,
+            model=self._asking.model,
+            progressed=self._progressed,
         )
-
-
-def _said(reply: ModelReply) -> ModelReply:
-    if not reply.tool_calls and not reply.text.strip():
-        raise EmptyReply("the model answered with neither text nor tool calls")
-    return reply
 
 
 def _is_last_word(message: Message) -> bool:
     text = message.get("content")
     return message["role"] == "assistant" and not message.get("tool_calls") and isinstance(text, str) and bool(text)
-
-
-def _sum(total: Usage, more: Usage | None) -> Usage:
-    if more is None:
-        return total
-    return Usage(
-        input=total.input + more.input,
-        output=total.output + more.output,
-        cached=total.cached + more.cached,
-        cache_write=total.cache_write + more.cache_write,
-        estimated=total.estimated or more.estimated,
-    )

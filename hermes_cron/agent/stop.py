@@ -19,10 +19,12 @@ class StopReason(StrEnum):
     CANCELLED = "cancelled"
     DEADLINE = "deadline"
     MODEL_ERROR = "model_error"
+    RELEASED = "released"
+    PARKED = "parked"
 
     @property
     def state(self) -> RunState:
-        """The end a run has when its loop stopped so."""
+        """The state of a run whose loop stopped so: an end, or one in which it waits to be gone on with."""
         return _STATES[self]
 
 
@@ -33,6 +35,8 @@ _STATES = {
     StopReason.CANCELLED: RunState.CANCELLED,
     StopReason.DEADLINE: RunState.TIMEOUT,
     StopReason.MODEL_ERROR: RunState.FAILED,
+    StopReason.RELEASED: RunState.QUEUED,
+    StopReason.PARKED: RunState.WAITING_APPROVAL,
 }
 
 

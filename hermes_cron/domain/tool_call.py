@@ -33,7 +33,8 @@ class PreparedCall:
     """A call that was looked at and not yet run.
 
     ``paths`` are the absolute places a writer touches; None: it does not say. ``refusal`` is the answer to a call
-    that is not run at all: unknown tool, arguments that do not fit.
+    that is not run at all: unknown tool, arguments that do not fit. ``gated``: it acts through a process alone, which
+    starts once its group is journalled.
     """
 
     call: ToolCall
@@ -42,6 +43,15 @@ class PreparedCall:
     arguments: object = None
     paths: tuple[Path, ...] | None = None
     refusal: ToolOutput | None = None
+    gated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """Whether a call that was interrupted has happened, None where that cannot be told; ``text`` says what was seen."""
+
+    happened: bool | None
+    text: str
 
 
 def arguments_hash(arguments: str) -> str:

@@ -89,6 +89,11 @@ class ModelReply:
     cost_usd: float | None = None  # None: unknown
     state_json: str | None = None
 
+    @property
+    def cut(self) -> bool:
+        """It ended at the output limit."""
+        return self.finish == "length"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedResult:
@@ -106,9 +111,10 @@ class PendingResult:
     """A call without a result, as a session that is gone on with finds it.
 
     ``begun``: it may have acted outside. False is certain: its batch was not reached, or its process never had a
-    group. ``key`` is its idempotency key. ``decision`` is what a person said: ``approved`` (it did not happen, do it),
-    ``denied`` or ``expired`` (it did, or must not), with ``reason``; None: nobody was asked or has answered.
-    ``asked`` is the time of an open question. ``evidence`` are lines of what is known about it.
+    group. ``batch`` is the group of calls it ran with, None for a read. ``key`` is its idempotency key. ``decision`` is
+    what a person said: ``approved`` (it did not happen, do it), ``denied`` or ``expired`` (it did, or must not), with
+    ``reason``; None: nobody was asked or has answered. ``asked``: the question is open. ``evidence`` are lines of what
+    is known about it.
     """
 
     seq: int
@@ -116,6 +122,7 @@ class PendingResult:
     effect: str
     begun: bool
     key: str
+    batch: int | None = None
     evidence: tuple[str, ...] = ()
     asked: bool = False
     decision: str | None = None

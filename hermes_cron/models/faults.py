@@ -18,6 +18,7 @@ from hermes_cron.errors import (
     ModelRateLimited,
     ModelRefused,
     ModelTimeout,
+    ModelUnknown,
 )
 from hermes_cron.models.wording import error_text
 
@@ -41,6 +42,8 @@ _QUOTA_CODES = frozenset(
         "accountoverdueerror",
     }
 )
+_UNKNOWN_CODES = frozenset({"model_not_found", "model_not_exist", "invalid_model"})
+_UNKNOWN_SENTENCES = ("model not exist", "模型不存在")  # DeepSeek's and Zhipu's, with 400
 _RATE_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited"})
 _OVERLOAD_CODES = frozenset({"overloaded_error", "server_error", "service_unavailable", "internal_error", "api_error"})
 # vLLM, OpenRouter, Gemini and Anthropic's compatible endpoints answer 400 with a sentence and no code of its own.
@@ -113,6 +116,7 @@ def _by_code(codes: frozenset[str], error: object, fact: str, *, trusted: bool =
 _BY_CODE: tuple[tuple[frozenset[str], type[ModelError]], ...] = (
     (_CONTEXT_CODES, ModelContextLength),
     (_REFUSAL_CODES, ModelRefused),
+    (_UNKNOWN_CODES, ModelUnknown),
     (_RATE_CODES, ModelRateLimited),
     (_OVERLOAD_CODES, ModelOverloaded),
 )
@@ -126,14 +130,18 @@ def _by_status(status: int, error: object, fact: str) -> ModelError:
         return ModelOverloaded(fact)
     if _says(error, _CONTEXT_SENTENCES):
         return ModelContextLength(fact)
-    return ModelBadRequest(fact, hint="The model and its server: hermes-cron model show, hermes-cron model list")
+    if _says(error, _UNKNOWN_SENTENCES):
+        return ModelUnknown(fact, hint=_NAMES)
+    return ModelBadRequest(fact, hint=_NAMES)
 
 
+_NAMES = "The model and its server: hermes-cron model show, hermes-cron model list"
 _SET_KEY = "Set the key: hermes-cron model set NAME --key secret:NAME"
 _BY_STATUS: Mapping[int, tuple[type[ModelError], str | None]] = {
     401: (ModelAuth, _SET_KEY),
     402: (ModelQuota, _BILLING),
     403: (ModelAuth, _SET_KEY),
+    404: (ModelUnknown, _NAMES),
     408: (ModelTimeout, None),
     413: (ModelContextLength, None),
     429: (ModelRateLimited, None),

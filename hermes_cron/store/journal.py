@@ -14,7 +14,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
 from hermes_cron.domain.run import Effect, RunState
 from hermes_cron.domain.transcript import (
@@ -73,7 +73,7 @@ _RECEIPT = Prepared(
 )
 _ASKED = Prepared(select(_runs.c.cancel_requested_at, _runs.c.steer).where(_runs.c.id == bindparam("run")))
 _BEGIN = Prepared(insert(_sessions), ("id", "run_id", "kind", "started_at"))
-_SAID = Prepared(insert(_messages), ("session_id", "seq", "role", "body", "elapsed_ms", "at"))
+_SAID = Prepared(insert(_messages), ("session_id", "seq", "role", "body", "ok", "elapsed_ms", "at"))
 _RESERVE = Prepared(insert(_messages), ("session_id", "seq", "role", "call_id", "tool", "arguments_hash"))
 _INTEND = Prepared(
     insert(_effects),
@@ -174,13 +174,18 @@ class SqlJournal:
         return Header(**{**row, "tools": tuple(row["tools"])})
 
     def messages(self) -> list[Message]:
-        """Rows 1.. in order. A reserved result that never came is left out."""
+        """Rows 1.. in order. A reserved result that never came is left out, and a last word that was cut."""
         if self._begun is not None:
             return list(self._begun[1])
         with self._store.read() as conn:
             rows = conn.execute(
                 select(_messages.c.body)
-                .where(_messages.c.session_id == self.session_id, _messages.c.seq > 0, _messages.c.body.is_not(None))
+                .where(
+                    _messages.c.session_id == self.session_id,
+                    _messages.c.seq > 0,
+                    _messages.c.body.is_not(None),
+                    or_(_messages.c.role != "assistant", _messages.c.ok.is_not(False)),
+                )
                 .order_by(_messages.c.seq)
             ).scalars()
             return [json.loads(body) for body in rows]
@@ -194,7 +199,10 @@ class SqlJournal:
         return seq
 
     def assistant(self, reply: ModelReply, planned: Sequence[PlannedResult], *, phase: str = "main") -> tuple[int, ...]:
-        """The reply, its usage, the seqs of its results in call order and the intents of its effects: one commit."""
+        """The reply, its usage, the seqs of its results in call order and the intents of its effects: one commit.
+
+        A last word that was cut is kept, not ok, for people: it is asked for again and never sent.
+        """
         seq = self._next
         seqs = tuple(range(seq + 1, seq + 1 + len(planned)))
         body = encode(reply.message)
@@ -207,6 +215,7 @@ class SqlJournal:
                     "seq": seq,
                     "role": "assistant",
                     "body": body,
+                    "ok": False if reply.cut and not planned else None,
                     "elapsed_ms": reply.elapsed_ms,
                     "at": now,
                 },
@@ -312,6 +321,7 @@ class SqlJournal:
                 call=call.call,
                 effect=call.effect,
                 begun=begun(call, found),
+                batch=call.batch,
                 key=self._key(call.seq),
                 evidence=evidence(call),
                 **answers.get(call.seq, {}),

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from hermes_cron.domain.clip import clip
 from hermes_cron.domain.command import OnSpawn
 from hermes_cron.domain.run import Effect
-from hermes_cron.domain.tool_call import PreparedCall, ToolOutput, arguments_hash, error_output, error_text
+from hermes_cron.domain.tool_call import PreparedCall, Probe, ToolOutput, arguments_hash, error_output, error_text
 from hermes_cron.domain.transcript import ToolCall
 from hermes_cron.errors import HermesCronError, InvalidArguments
 from hermes_cron.ports import Fenced
@@ -48,15 +48,22 @@ class ToolBox:
             return self._refused(call, hashed, error_output(error))
         except Exception as error:  # noqa: BLE001  # a tool's ``paths`` is a tool's code too
             return self._refused(call, hashed, self._crashed(call.name, error))
-        return PreparedCall(call=call, effect=tool.effect, arguments_hash=hashed, arguments=arguments, paths=paths)
+        return PreparedCall(
+            call=call,
+            effect=tool.effect,
+            arguments_hash=hashed,
+            arguments=arguments,
+            paths=paths,
+            gated=tool.gated,
+        )
 
-    def execute(self, prepared: PreparedCall, on_spawn: OnSpawn) -> ToolOutput:
+    def execute(self, prepared: PreparedCall, on_spawn: OnSpawn, *, key: str = "") -> ToolOutput:
         """Runs the call. Its own "no" and its crash are both answers; ``Fenced`` alone goes on."""
         if prepared.refusal is not None:
             return prepared.refusal
         tool = self.tools[prepared.call.name]
         try:
-            output = tool.handler(prepared.arguments, self.context.spawning(on_spawn))
+            output = tool.handler(prepared.arguments, self.context.for_call(on_spawn, key))
         except Fenced:
             raise
         except HermesCronError as error:
@@ -64,6 +71,23 @@ class ToolBox:
         except Exception as error:  # noqa: BLE001  # one of the three places: a tool's crash is an answer
             output = self._crashed(tool.name, error)
         return self._presentable(output if isinstance(output, ToolOutput) else ToolOutput(text=str(output)))
+
+    def probe(self, prepared: PreparedCall) -> Probe:
+        """Whether a call that was interrupted has happened. What stands in the way of looking is "cannot be told"."""
+        tool = self.tools.get(prepared.call.name)
+        if prepared.refusal is not None or tool is None or tool.probe is None:
+            return Probe(happened=None, text=f"{prepared.call.name} cannot look up what it did")
+        try:
+            found = tool.probe(prepared.arguments, self.context)
+        except HermesCronError as error:
+            found = Probe(happened=None, text=error.message)
+        except Exception as error:  # noqa: BLE001  # a tool's probe is a tool's code: its crash proves nothing
+            found = Probe(happened=None, text=self._crashed(tool.name, error).text)
+        return Probe(happened=found.happened, text=self._presentable(ToolOutput(text=found.text)).text)
+
+    def shown(self, call: ToolCall) -> str:
+        """The call's arguments for people."""
+        return self._presentable(ToolOutput(text=call.arguments)).text
 
     def _refused(self, call: ToolCall, hashed: str, refusal: ToolOutput) -> PreparedCall:
         return PreparedCall(call=call, effect=Effect.READ, arguments_hash=hashed, refusal=self._presentable(refusal))

@@ -46,7 +46,7 @@ class ToolContext:
     ``workdir`` is the job's folder or the run's scratch folder; file tools stay in it, and may read what lies below
     ``readable`` besides. ``env`` is the whole environment of commands. ``redact`` is applied to every result before
     it is journalled or sent. ``private_hosts`` are host names or addresses that ``http_get`` may reach although they
-    are not public.
+    are not public. ``key`` names this one call and is the same when it is repeated after a crash: an idempotency key.
     """
 
     run_id: str
@@ -65,6 +65,7 @@ class ToolContext:
     private_hosts: tuple[str, ...] = ()
     redact: Callable[[str], str] = _as_it_is
     on_spawn: OnSpawn = _nothing_spawned
+    key: str = ""
 
     def seconds(self, wanted: float) -> float:
         """How long a call may take: what it wants, at most what the run has left. Raises ``ToolFailed`` at nothing."""
@@ -77,6 +78,6 @@ class ToolContext:
         """Redacted, then cut: a secret that the cut went through would not be known again."""
         return clip(self.redact(text), cap_bytes, total=total)
 
-    def spawning(self, on_spawn: OnSpawn) -> ToolContext:
+    def for_call(self, on_spawn: OnSpawn, key: str) -> ToolContext:
         """The same context for one call."""
-        return replace(self, on_spawn=on_spawn)
+        return replace(self, on_spawn=on_spawn, key=key)

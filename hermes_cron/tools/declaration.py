@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from hermes_cron.domain.run import Effect
-from hermes_cron.domain.tool_call import ToolOutput
+from hermes_cron.domain.tool_call import Probe, ToolOutput
 
 if TYPE_CHECKING:
     from hermes_cron.tools.context import ToolContext
@@ -28,6 +28,7 @@ class Arguments(BaseModel):
 # Each tool's handler takes its own class of arguments, which the registry made from the call; hence the Any.
 Handler: TypeAlias = "Callable[[Any, ToolContext], str | ToolOutput]"
 Paths: TypeAlias = "Callable[[Any, ToolContext], tuple[Path, ...]]"
+Probing: TypeAlias = "Callable[[Any, ToolContext], Probe]"
 Available: TypeAlias = "Callable[[ToolContext], str | None]"
 
 
@@ -35,7 +36,9 @@ Available: TypeAlias = "Callable[[ToolContext], str | None]"
 class Tool:
     """A tool. ``handler`` returns text or a ``ToolOutput``, or raises ``ToolFailed`` with what the model should know.
 
-    ``effect`` decides what runs beside it and what happens after a crash. ``paths`` of a writer are the absolute
+    ``effect`` decides what runs beside it and what happens after a crash. ``probe`` of a ``verifiable`` one looks up
+    whether an interrupted call has happened. ``gated``: it changes nothing but through the command that it runs with
+    ``context.on_spawn``, and so has not begun before that has a process group. ``paths`` of a writer are the absolute
     places it touches. ``requires_env`` are environment variables without which it is not offered; ``available``
     answers why it cannot be offered in a run, or None.
     """
@@ -46,6 +49,8 @@ class Tool:
     arguments: type[BaseModel]
     handler: Handler
     effect: Effect = Effect.READ
+    probe: Probing | None = None
+    gated: bool = False
     paths: Paths | None = None
     requires_env: tuple[str, ...] = ()
     available: Available | None = None
@@ -56,6 +61,8 @@ class Tool:
                 raise ValueError(f"{what!r}: a tool's name is a-z, 0-9 and _, and begins with a letter")
         if not self.description.strip():
             raise ValueError(f"tool {self.name} has no description")
+        if (self.effect is Effect.VERIFIABLE) != (self.probe is not None):
+            raise ValueError(f"tool {self.name}: a verifiable tool has a probe, and no other has one")
 
     def missing(self, has_variable: Callable[[str], bool]) -> tuple[str, ...]:
         """Required variables that are absent or empty."""

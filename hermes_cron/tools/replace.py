@@ -43,6 +43,15 @@ def replace_once(text: str, old: str, new: str, *, shown: str) -> Replaced:
     return _by_lines(text, old, new, shown)
 
 
+def holds(text: str, piece: str) -> bool:
+    """Whether ``piece`` stands somewhere in ``text``, as it is or as whole lines that are equal but for blanks."""
+    if not piece.strip():
+        return False
+    text, piece = text.replace("\r\n", "\n"), piece.replace("\r\n", "\n")
+    bare = [_bare(line) for line in piece.strip("\n").splitlines()]
+    return piece in text or bool(_windows(text.splitlines(), bare))
+
+
 def _exact(text: str, old: str) -> list[int]:
     """Every place, overlapping ones too: ``aa`` stands twice in ``aaa``."""
     found, at = [], text.find(old)

@@ -72,4 +72,5 @@ TOOL = Tool(
     arguments=Terminal,
     handler=run,
     effect=Effect.EFFECT,
+    gated=True,
 )

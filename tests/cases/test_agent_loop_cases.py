@@ -196,7 +196,9 @@ def test_malformed_call_gets_its_own_answer_and_the_others_run(tmp_path: Path, b
 
 
 def test_empty_reply_of_the_model_is_a_failure_never_an_empty_success(tmp_path: Path) -> None:
-    result = rig(tmp_path, [EmptyReply("nothing said")]).go()
+    made = rig(tmp_path, [EmptyReply("nothing said"), EmptyReply("nothing said")])
+    result = made.go()
+    assert len(made.model.requests) == 2, "asked once more with the same messages"
     assert (result.stop.state, result.reason) == ("failed", "empty_reply")
     assert result.text
 

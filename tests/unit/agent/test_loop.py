@@ -177,7 +177,7 @@ def test_last_word_that_was_cut_is_no_success(tmp_path: Path) -> None:
 
 def test_reply_that_says_nothing_is_not_ok(tmp_path: Path) -> None:
     nothing = ModelReply(message={"role": "assistant", "content": " \n"}, text=" \n")
-    result = rig(tmp_path, [nothing]).go()
+    result = rig(tmp_path, [nothing, nothing]).go()
     assert (result.stop.state, result.reason) == (RunState.FAILED, "empty_reply")
 
 

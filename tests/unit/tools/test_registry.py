@@ -129,7 +129,7 @@ def test_no_folder_means_built_in_tools_only(tmp_path: Path) -> None:
 def test_every_built_in_tool_says_what_it_does() -> None:
     effects = {name: str(made.effect) for name, made in discover().tools.items()}
     assert effects == {
-        "http_get": "read", "now": "read", "patch_file": "effect", "read_file": "read", "search_files": "read",
+        "http_get": "read", "now": "read", "patch_file": "verifiable", "read_file": "read", "search_files": "read",
         "sql_query": "read", "sql_schema": "read", "terminal": "effect", "write_file": "idempotent",
     }  # fmt: skip
     for made in discover().tools.values():
