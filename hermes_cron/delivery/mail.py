@@ -149,9 +149,14 @@ class _Talk:
 
     def _connected(self) -> smtplib.SMTP:
         config = self._config
-        server = _Server(config.timeout_s, self.deadline, tls=config.tls is Tls.TLS)
-        code, said = server.connect(config.host or "", self._port)
-        self._expect(code, said, (220,), "the greeting")
+        try:
+            server = _Server(
+                (config.host or "", self._port), config.timeout_s, self.deadline, tls=config.tls is Tls.TLS
+            )
+        except smtplib.SMTPConnectError as error:
+            said = error.smtp_error if isinstance(error.smtp_error, bytes) else error.smtp_error.encode()
+            self._expect(error.smtp_code, said, (220,), "the connection")
+            raise
         code, said = server.ehlo()
         self._expect(code, said, range(200, 300), "EHLO")
         return server
@@ -217,10 +222,11 @@ class _Talk:
 class _Server(smtplib.SMTP):
     """Tells the deadline of its socket as soon as there is one."""
 
-    def __init__(self, timeout_s: float, deadline: Deadline, *, tls: bool) -> None:
-        super().__init__(local_hostname=socket.gethostname(), timeout=timeout_s)  # a full name may take a DNS time-out
+    def __init__(self, place: tuple[str, int], timeout_s: float, deadline: Deadline, *, tls: bool) -> None:
         self._deadline = deadline
         self._tls = ssl.create_default_context() if tls else None
+        # Our own name as it is: a full one may take a DNS time-out.
+        super().__init__(*place, local_hostname=socket.gethostname(), timeout=timeout_s)
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         sock = socket.create_connection((host, port), timeout)
