@@ -35,6 +35,12 @@ class RunFailed(HermesCronError):
     code = "RunFailed"
 
 
+class NotDelivered(HermesCronError):
+    """A message did not arrive, or nobody knows; the message has the target's answer."""
+
+    code = "NotDelivered"
+
+
 class DiskFull(HermesCronError):
     """A write failed for want of space; the old state was kept."""
 

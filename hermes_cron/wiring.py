@@ -465,6 +465,7 @@ class App:
                 watch=partial(self._watch, emit) if watch else None,
                 signature=lambda: signature(self.home.jobs),
                 housekeep=lambda now: housekeep(self.store, self.home, keep=keep, emit=emit, now=now),
+                sender=self.sender(emit),
                 answer_within=self.answer_within,
             )
         )
@@ -511,8 +512,8 @@ class App:
             pass
         return self.settings.targets if self._targets_read[1] is None else self._targets_read[1]
 
-    def sender(self, emit: Callable[[Event], None], *, only: str | None = None) -> Sender:
-        """What sends the messages of the outbox, of one run where ``only`` names it."""
+    def sender(self, emit: Callable[[Event], None], *, only: str | int | None = None) -> Sender:
+        """What sends the messages of the outbox; ``only`` those of a run, or the one with a number."""
         from hermes_cron.scheduler.sending import Post, Sender
 
         return Sender(
@@ -527,8 +528,9 @@ class App:
             )
         )
 
-    def send_now(self, run_id: str, *, limit_s: float = 30.0) -> list[DeliveryView]:
-        """Each message of the run is tried once, by a living scheduler or here; what became of them.
+    def send_now(self, only: str | int, *, limit_s: float = 30.0) -> list[DeliveryView]:
+        """Each message of a run, or the one with a number, is tried once, by a living scheduler or here; what became of
+        them.
 
         A message that is tried again later is still ``queued`` then, and so is one that took longer than ``limit_s``.
         """
@@ -537,7 +539,7 @@ class App:
 
         def views() -> list[DeliveryView]:
             with self.store.read() as conn:
-                return outbox.of_runs(conn, [run_id]).get(run_id, [])
+                return [outbox.one(conn, only)] if isinstance(only, int) else outbox.of_runs(conn, [only]).get(only, [])
 
         if not any(view.untried for view in views()):
             return views()
@@ -548,7 +550,7 @@ class App:
                 sleep(0.05)
             return views()
         with Owner(self.home.owners, kind="run", started_at=self.clock.now()) as owner:
-            sender = self.sender(lambda _: None, only=run_id)
+            sender = self.sender(lambda _: None, only=only)
             sender.start(owner.name)
             sender.flush(limit_s)
             sender.stop()

@@ -46,7 +46,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
-    """What a sender is made of. ``owners`` is the folder of living owners, ``only`` the run whose messages it sends."""
+    """What a sender is made of. ``owners`` is the folder of living owners.
+
+    ``only``: it sends the messages of this run alone, or the one with this number.
+    """
 
     store: Store
     clock: Clock
@@ -54,7 +57,7 @@ class Post:
     targets: Targets
     redact: Callable[[str], str]
     emit: Emit
-    only: str | None = None
+    only: str | int | None = None
 
 
 class Sender:

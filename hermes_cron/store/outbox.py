@@ -178,9 +178,17 @@ def put(  # noqa: PLR0913  # the columns of a row, each by name
 
 
 def claim(
-    conn: Connection, owner: str, now: datetime, *, limit: int, full: Collection[str] = (), only: str | None = None
+    conn: Connection,
+    owner: str,
+    now: datetime,
+    *,
+    limit: int,
+    full: Collection[str] = (),
+    only: str | int | None = None,
 ) -> list[Claimed]:
-    """Make at most ``limit`` due messages ``owner``'s to send: none of the targets in ``full``, of the run ``only``.
+    """Make at most ``limit`` due messages ``owner``'s to send: none of the targets in ``full``.
+
+    ``only``: the messages of this run, or the one with this number.
 
     A ping waits for the pings of its run before it, a recovery for what its job told before of failures.
     """
@@ -359,7 +367,7 @@ def in_hand(conn: Connection) -> list[DeliveryView]:
     return [_view(row) for row in conn.execute(query).mappings()]
 
 
-def next_due(conn: Connection, *, full: Collection[str] = (), only: str | None = None) -> datetime | None:
+def next_due(conn: Connection, *, full: Collection[str] = (), only: str | int | None = None) -> datetime | None:
     """When ``claim`` will find the next message; None: nothing waits."""
     query = select(_rows.c.next_try_at).where(_free(full, only)).order_by(_rows.c.next_try_at).limit(1)
     found: datetime | None = conn.execute(query).scalar()
@@ -381,13 +389,13 @@ def spec_of(conn: Connection, run_id: str) -> str | None:
 # --- inside -----------------------------------------------------------------------------------------------------------
 
 
-def _free(full: Collection[str], only: str | None) -> ColumnElement[bool]:
+def _free(full: Collection[str], only: str | int | None) -> ColumnElement[bool]:
     """Queued, in nobody's hand, not waiting for another."""
     wanted = [_QUEUED, _rows.c.next_try_at.is_not(None), _rows.c.sending_by.is_(None), _in_order()]
     if full:
         wanted.append(_rows.c.target.not_in(sorted(full)))
     if only is not None:
-        wanted.append(_rows.c.run_id == only)
+        wanted.append((_rows.c.number if isinstance(only, int) else _rows.c.run_id) == only)
     return and_(*wanted)
 
 
