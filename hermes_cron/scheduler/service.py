@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 DRAIN_S = 30.0
 STOP_GRACE_S = 8.0  # for runs that were told to stop: a script's group gets SIGTERM, then SIGKILL after 2 s
+FLUSH_S = 60.0  # for the messages of one pass; what is left is the next one's
 LOST_THREADS = 3
 FAILED_PASSES = 10
 _WAIT_S = 25.0  # longer than any timer's distance: only a stalled timer lets it pass
@@ -82,8 +83,11 @@ class Sender(Protocol):
     def kick(self) -> None:
         """There may be something new to send."""
 
+    def flush(self, limit_s: float) -> bool:
+        """Wait until everything that is due was tried; False when ``limit_s`` was not enough."""
+
     def stop(self) -> None:
-        """After the message that is being sent."""
+        """Begin nothing more, and wait for what is on its way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +181,8 @@ class Service:
             self._claims = False  # what becomes due while this pass works is the next pass's
             while not self._stops and (self._executor.running or self._worth_writing(self._clock.now(), 1)):
                 self._pass(self.wakes.wait(_WAIT_S) if self._executor.running else set())
+            if self._plan.sender is not None and not self._stops:
+                self._plan.sender.flush(FLUSH_S)
             return self._drain(0)
 
     # --- the loop ---------------------------------------------------------------------------------------------------
