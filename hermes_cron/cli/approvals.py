@@ -45,7 +45,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "none": "没有等待回答的问题。",
         "none_ever": "还没有提过问题。",
         "left": "剩 {span}", "overdue": "逾期未答",
-        "next": "同意：hermes-cron approve 编号     拒绝：hermes-cron deny 编号     详情：hermes-cron approvals show 编号",
+        "next": "同意：hermes-cron approve 编号  拒绝：hermes-cron deny 编号  详情：hermes-cron approvals show 编号",
         "job": "任务", "run": "运行", "call": "调用", "known": "已知", "asked": "提问于", "until": "截止",
         "answer": "回答", "reason": "原因",
         "silence": "{at}（剩 {span}）；不回答即为不同意",
