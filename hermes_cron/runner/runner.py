@@ -16,13 +16,12 @@ from zoneinfo import ZoneInfo
 from hermes_cron import files
 from hermes_cron.agent.context_files import ContextFile, find
 from hermes_cron.agent.loop import AgentRun, run_agent
-from hermes_cron.agent.stop import StopReason
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.command import Flag, RunCommand
 from hermes_cron.domain.fault import failed
 from hermes_cron.domain.job import Job, Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
-from hermes_cron.domain.transcript import Header, Message, ModelRequest
+from hermes_cron.domain.transcript import Header, Message
 from hermes_cron.errors import DiskFull, HermesCronError, JobFileError
 from hermes_cron.experience.skills import SkillLibrary
 from hermes_cron.home import Home
@@ -206,7 +205,9 @@ class Runner:
         return wants_more(taken, outcome, session.journal.messages())
 
     def _agent(self, taken: TakenRun, session: _Session, cancel: Flag, emit: Emit) -> Outcome:
-        """The loop, from where the session stands to its end or its next pause."""
+        """The loop, from where the session stands to its end or its next pause. A playbook costs nothing."""
+        header = session.header
+        asks_a_model = header.playbook is None
         result = run_agent(
             AgentRun(
                 model=session.model,
@@ -217,16 +218,12 @@ class Runner:
                 cancel=cancel,
                 emit=emit,
                 model_timeout_s=self._parts.model_timeout_s,
+                models=taken.job.fallback_models if asks_a_model else (),
+                purse=self._parts.purse(taken) if asks_a_model else None,
+                max_tokens=int(header.parameters.get("max_tokens") or 0),
             )
         )
-        if result.stop is StopReason.FINAL and session.header.playbook is not None and result.state_json is None:
-            result = replace(result, state_json=self._playbook_result(session))
-        return ended.outcome_of(result, session.header)
-
-    def _playbook_result(self, session: _Session) -> str | None:
-        """What the last word of a playbook left behind besides its text: a function of the rows before it."""
-        messages = session.journal.messages()[:-1]
-        return session.model.complete(ModelRequest(header=session.header, messages=messages, timeout_s=1)).state_json
+        return ended.outcome_of(result, header)
 
     def _begun(self, taken: TakenRun, cancel: Flag, emit: Emit, stack: ExitStack) -> _Session:
         prepared = self.prepare(taken, cancel, stack)
