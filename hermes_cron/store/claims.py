@@ -34,6 +34,7 @@ from hermes_cron.domain.occurrence import (
 from hermes_cron.domain.run import Cause, OccurrenceState, Outcome, RunState, new_run_id
 from hermes_cron.errors import HermesCronError
 from hermes_cron.store import counters
+from hermes_cron.store.endings import end_waiting
 from hermes_cron.store.prepared import Prepared, instant
 from hermes_cron.store.tables import (
     IS_ACTIVE,
@@ -315,8 +316,6 @@ class _Pass:
 
     def _give_way(self, conn: Connection) -> None:
         """Those that never began are dropped, those that wait end, those that run are asked to stop."""
-        from hermes_cron.store.endings import end_waiting  # which knows everything that follows from an end
-
         drop_queued(
             conn, self.drop + self.cancel, self.now, RunState.CANCELLED, Reason.OVERLAP, OccurrenceState.SKIPPED
         )

@@ -17,9 +17,9 @@ from hermes_cron.domain.job import Job, Work, load_job
 from hermes_cron.domain.retry import Standing, Wait, after_failure
 from hermes_cron.domain.run import Cause, Outcome, RunState, TakenRun
 from hermes_cron.domain.schedule.trigger import period
-from hermes_cron.store import approvals, counters, holds, incidents, pings, reports, runs, spending
+from hermes_cron.store import approvals, counters, executions, incidents, pings, reports, spending, streaks
+from hermes_cron.store.executions import Finished
 from hermes_cron.store.prepared import Prepared, instant
-from hermes_cron.store.runs import Finished
 from hermes_cron.store.tables import IncidentRow, JobRow, RunRow
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
@@ -63,22 +63,24 @@ def end(
     """
     span = now - taken.started_at if ran is None else ran
     if outcome.state is RunState.QUEUED:
-        runs.put_back(conn, taken.id, taken.fence, ran=span, progressed=outcome.progressed)
+        executions.put_back(conn, taken.id, taken.fence, ran=span, progressed=outcome.progressed)
         return Ended(state=RunState.QUEUED)
     if outcome.state is RunState.WAITING_APPROVAL:
-        runs.park(conn, taken.id, taken.fence, ran=span)
+        executions.park(conn, taken.id, taken.fence, ran=span)
         asked = approvals.ask(conn, taken, outcome.parked, now, answer_within=answer_within)
         return Ended(state=RunState.WAITING_APPROVAL, asked=asked, tells=_tells(taken.job))
     wait = _wait(conn, taken, outcome, now)
     if wait is None:
         return close(conn, taken, outcome, now)
-    runs.put_off(conn, taken.id, taken.fence, attempt=taken.attempt, outcome=outcome, wait=wait, now=now, ran=span)
+    executions.put_off(
+        conn, taken.id, taken.fence, attempt=taken.attempt, outcome=outcome, wait=wait, now=now, ran=span
+    )
     return Ended(state=RunState.WAITING_RETRY, wait=wait)
 
 
 def close(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime) -> Ended:
     """The end, with all that follows from it: no wait and no other attempt, whatever failed. Raises Fenced."""
-    done = runs.finish(conn, taken.id, taken.fence, outcome, now)
+    done = executions.finish(conn, taken.id, taken.fence, outcome, now)
     _follow(conn, taken, outcome, done, now)
     return Ended(state=outcome.state, tells=_tells(taken.job))
 
@@ -124,7 +126,7 @@ def _wait(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime) ->
         cause=taken.cause,
         attempt=taken.attempt,
         waits=taken.waits,
-        effects=runs.has_intents(conn, taken.id),
+        effects=executions.has_intents(conn, taken.id),
         script=job.work is Work.SCRIPT,
         next_due=None if known is None else instant(known[0]),
         period=None if job.trigger is None else period(job.trigger, ZoneInfo(job.timezone), taken.scheduled_at or now),
@@ -157,7 +159,7 @@ def _follow(conn: Connection, taken: TakenRun, outcome: Outcome, done: Finished,
     if job.ping is not None:
         pings.note_end(conn, ending, now)
     if known is not None and (ending.failure is not None or known[1]):
-        holds.note_end(conn, ending, now)
+        streaks.note_end(conn, ending, now)
     if done.calls:
         counters.raise_by(conn, spending.totals(conn, taken.id))
 

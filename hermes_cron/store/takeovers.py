@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select, update
 from hermes_cron.domain.job import Work
 from hermes_cron.domain.occurrence import Reason
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
-from hermes_cron.store import endings, runs
+from hermes_cron.store import endings, executions
 from hermes_cron.store.runs import LostRun
 from hermes_cron.store.tables import MessageRow, RunRow
 from hermes_cron.store.takes import open_session
@@ -52,7 +52,7 @@ def take_over(conn: Connection, lost: LostRun, now: datetime) -> TakenOver | Non
         return _ended(conn, lost, taken, _crashed(step), now)
     began = row["taken_at"] or now
     ran = timedelta(0) if last_at is None else max(timedelta(0), last_at - began)
-    runs.put_back(conn, lost.id, lost.fence, ran=min(ran, max(timedelta(0), taken.deadline_at - began)))
+    executions.put_back(conn, lost.id, lost.fence, ran=min(ran, max(timedelta(0), taken.deadline_at - began)))
     conn.execute(update(_runs).where(_runs.c.id == lost.id).values(takeover_step=step, takeovers=times))
     return TakenOver(run=lost, state=RunState.QUEUED, times=times)
 
