@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from hermes_cron.cli import output
+from hermes_cron.cli import output, when
 from hermes_cron.cli.context import Cli
 
 _TEXTS = {
@@ -17,7 +19,7 @@ _TEXTS = {
         "ok": "ok",
         "failed": "failed",
         "waiting": "waiting for a free place: {busy} runs are going on",
-        "asked": "model call {n}",
+        "paused": "waits until {until}: {why}",
     },
     "zh": {
         "by_playbook": "playbook {skill}，数据库 {database}",
@@ -27,7 +29,7 @@ _TEXTS = {
         "ok": "正常",
         "failed": "失败",
         "waiting": "等待空位：正在运行 {busy} 个",
-        "asked": "第 {n} 次模型调用",
+        "paused": "等到 {until}：{why}",
     },
 }
 _STATUS_COLUMNS = 10
@@ -41,6 +43,7 @@ class Progress:
         self._texts = _TEXTS[state.lang]
         self._columns = 0
         self._playbook = False
+        self._paused_until: datetime | None = None
 
     def begin(self, run_id: str, job_name: str) -> None:
         """The first line's left part; ``prepared`` completes it."""
@@ -92,3 +95,13 @@ class Progress:
 
     def waiting(self, busy: int) -> None:
         self._state.note("  " + self._texts["waiting"].format(busy=busy))
+
+    def paused(self, row: Mapping[str, Any]) -> None:
+        """Says once of each wait of the run why it waits and until when."""
+        until = row["start_after"] if row["state"] == "waiting_retry" else None
+        if until is not None and until != self._paused_until:
+            zone = ZoneInfo(self._state.settings.timezone)
+            shown = when.brief(until, zone, now=self._state.clock.now())
+            why = output.one_line(str(row["error"] or row["reason"] or ""))
+            self._state.note("  " + self._texts["paused"].format(until=shown, why=why))
+        self._paused_until = until

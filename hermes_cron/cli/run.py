@@ -168,6 +168,7 @@ def _foreground(state: Cli, start: Start) -> int:
         interrupted = _follow(state, run_id, start, progress)
     else:
         interrupted, run_id = _here(state, start, progress)
+    state.app.send_now(run_id)
     code = run_result.show(state, state.app.runs.row(run_id))
     return _CTRL_C if interrupted else code
 
@@ -208,8 +209,9 @@ def _follow(state: Cli, run_id: str, start: Start, progress: Progress) -> bool:
             row, ended = state.app.runs.new_tool_steps(run_id, seen)
             for step in ended:
                 progress.tool(step["tool"], ok=bool(step["ok"]), elapsed_ms=step["ms"] or 0)
-            if row["ended_at"] is not None:
+            if row["ended_at"] is not None or row["state"] == "waiting_approval":
                 return cancelled
+            progress.paused(row)
             if row["state"] == "queued" and not told:
                 told = _say_waiting(state, row, progress)
             if asked.is_set() and not cancelled:

@@ -3,52 +3,108 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
-from hermes_cron.cli import output, when
+from hermes_cron.cli import output, sent, when
 from hermes_cron.cli.context import Cli
-from hermes_cron.errors import RunFailed
 
 if TYPE_CHECKING:
     from hermes_cron.store.runs import Start
+    from hermes_cron.store.views import Around
 
 _TEXTS = {
     "en": {
+        "verdict": "{verdict} {n} of {all} checks",
+        "sent": "sent to {targets}",
+        "failed": "not sent to {targets}",
+        "unknown": "unknown whether {targets} got it",
+        "waiting": "not sent yet to {targets}",
+        "silent": "silent: it had nothing to say",
+        "nobody": "sent to nobody: {why}",
+        "said_nothing": "it had nothing to say",
+        "only_failures": "only failures are",
+        "unchanged": "it is as the last one",
+        "acked": "somebody is on it",
         "tokens": "{n} tokens",
+        "cost": "{usd} USD",
+        "cost_unknown": "cost unknown",
         "again": "again with every step: hermes-cron runs show {id}",
         "kept": "kept",
+        "next": "next try",
+        "next_none": "none for a run by hand",
+        "next_schedule": "none for a run by hand; the schedule tries again {n} times",
+        "next_once": "none for a run by hand; the schedule tries again once",
         "look": "look",
-        "silent": "silent: it had nothing to say",
+        "lost": "retry",
+        "asks": "{id} waits for your answer, silence means no at {until}: {tool} {arguments}",
+        "yes": "yes",
+        "no": "no",
+        "more": "more",
+        "why": "reason",
+        "then": "Then a scheduler goes on with it; none is running: hermes-cron serve",
+        "error": "error",
         "queued": "queued  run {id}  {job}",
         "unserved": "No scheduler is running: it starts with `hermes-cron serve`.",
         "follow": "hermes-cron runs show {id}",
         "not_run": "Nothing was run.",
     },
     "zh": {
+        "verdict": "{verdict} {n}/{all} 项核查",
+        "sent": "已发到 {targets}",
+        "failed": "未能发到 {targets}",
+        "unknown": "不知 {targets} 是否收到",
+        "waiting": "尚未发到 {targets}",
+        "silent": "静默：没有要报告的内容",
+        "nobody": "未发送：{why}",
+        "said_nothing": "没有要报告的内容",
+        "only_failures": "只在失败时发送",
+        "unchanged": "与上一份相同",
+        "acked": "已有人处理",
         "tokens": "{n} token",
+        "cost": "{usd} 美元",
+        "cost_unknown": "费用未知",
         "again": "查看每一步：hermes-cron runs show {id}",
         "kept": "保留",
+        "next": "重试",
+        "next_none": "手动运行不重试",
+        "next_schedule": "手动运行不重试；按计划的运行会再试 {n} 次",
+        "next_once": "手动运行不重试；按计划的运行会再试 1 次",
         "look": "查看",
-        "silent": "静默：没有要报告的内容",
+        "lost": "重发",
+        "asks": "{id} 等待答复，{until} 前不答即为否：{tool} {arguments}",
+        "yes": "同意",
+        "no": "拒绝",
+        "more": "详情",
+        "why": "原因",
+        "then": "答复后由调度器继续；现在没有调度器：hermes-cron serve",
+        "error": "错误",
         "queued": "已排队  运行 {id}  {job}",
         "unserved": "调度器没有运行：`hermes-cron serve` 启动后才会执行。",
         "follow": "hermes-cron runs show {id}",
         "not_run": "没有执行任何操作。",
     },
-}
+}  # fmt: skip
 _A_PERSON = 6
+_LONGEST = 200
+"""Characters of evidence and of a call's arguments on one line; `runs show` has all."""
 
 
-def exit_code(row: Mapping[str, Any]) -> int:
-    """0 for a run that ended ok and was not found wrong, 6 when it waits for a person, 1 for every other end."""
-    if row["state"] == "ok":
-        return 0 if row["verdict"] in (None, "verified") else 1
-    return _A_PERSON if row["state"] == "waiting_approval" else 1
+def exit_code(row: Mapping[str, Any], around: Around) -> int:
+    """0 for a run that ended ok, was not found wrong and whose messages are not lost; 6 when it waits for a person;
+    1 for every other end."""
+    if row["state"] != "ok":
+        return _A_PERSON if row["state"] == "waiting_approval" else 1
+    lost = any(each.state in {"failed", "unknown"} for each in around.deliveries)
+    return 0 if row["verdict"] in (None, "verified") and not lost else 1
 
 
-def as_json(row: Mapping[str, Any], text: str | None) -> dict[str, object]:
+def as_json(row: Mapping[str, Any], text: str | None, around: Around) -> dict[str, object]:
     """The object of ``run --json`` and ``runs show --json``."""
+    from hermes_cron.domain.check import load_results
+
     return {
         "run_id": row["id"],
         "job": row["job_name"],
@@ -56,10 +112,14 @@ def as_json(row: Mapping[str, Any], text: str | None) -> dict[str, object]:
         "reason": row["reason"],
         "error": row["error"],
         "verified": row["verdict"],
-        "deliveries": [],
+        "checks": [asdict(result) for result in load_results(row["check_results"])],
+        "deliveries": [sent.as_json(each) for each in around.deliveries],
+        "approvals": [_asked(question) for question in around.questions],
         "scheduled_at": row["scheduled_at"],
         "started_at": row["started_at"],
         "ended_at": row["ended_at"],
+        "waits_until": None if row["ended_at"] else row["start_after"],
+        "attempt": row["attempt"],
         "late": row["late"],
         "silent": row["silent"],
         "model": row["model"],
@@ -73,42 +133,164 @@ def as_json(row: Mapping[str, Any], text: str | None) -> dict[str, object]:
     }
 
 
+def _asked(question: Mapping[str, Any]) -> dict[str, object]:
+    return {
+        "id": f"a{question['number']}",
+        "tool": question["tool"],
+        "arguments": question["arguments"],
+        "expires_at": question["expires_at"],
+    }
+
+
+def around_of(state: Cli, run_id: str) -> Around:
+    """What belongs to the run beside its row, as it is now."""
+    from hermes_cron.store import views
+
+    with state.app.store.read() as conn:
+        return views.around(conn, [run_id])[run_id]
+
+
 def show(state: Cli, row: Mapping[str, Any]) -> int:
     """Print the report on stdout and the facts on stderr; the exit code."""
-    text = state.app.runs.report(row)
+    text, around = state.app.runs.report(row), around_of(state, row["id"])
+    code = exit_code(row, around)
     if state.json:
-        state.emit_json(as_json(row, text))
-        return exit_code(row)
+        state.emit_json(as_json(row, text, around))
+        return code
     texts = _TEXTS[state.lang]
     if text and text.strip():
         state.out(text.rstrip("\n"))
     if row["state"] == "ok":
-        state.note(_summary(row, state))
+        state.note(_summary(row, around, state))
+        for line in _doubts(row, around, texts):
+            state.note(line)
         state.note(texts["again"].format(id=row["id"]))
-        return exit_code(row)
+    elif row["state"] == "waiting_approval":
+        _ask(state, around, texts)
+    else:
+        _failed(state, row, texts)
+    return code
+
+
+def _ask(state: Cli, around: Around, texts: Mapping[str, str]) -> None:
+    """The questions that the run stopped at, and how they are answered."""
+    zone = ZoneInfo(state.settings.timezone)
+    for question in around.questions:
+        name = f"a{question['number']}"
+        values = {
+            "id": name,
+            "until": when.whole(question["expires_at"], zone, state.lang),
+            "tool": question["tool"],
+            "arguments": output.cut(output.one_line(question["arguments"]), _LONGEST),
+        }
+        state.note(texts["asks"].format(**values))
+        commands = [
+            (texts["yes"], f"hermes-cron approve {name}"),
+            (texts["no"], f'hermes-cron deny {name} "{texts["why"]}"'),
+            (texts["more"], f"hermes-cron approvals show {name}"),
+        ]
+        state.note(output.facts(commands))
+    if not state.app.serving():
+        state.note(texts["then"])
+
+
+def _failed(state: Cli, row: Mapping[str, Any], texts: Mapping[str, str]) -> None:
+    from hermes_cron.domain.remedy import look
+
     said = row["error"] or row["reason"] or row["state"]
-    error = RunFailed(f"{row['state']}: {said}" if row["state"] != "failed" else said)
-    kept = [(texts["kept"], str(row["output_path"]))] if row["output_path"] else []
-    look = [(texts["look"], _where_to_look(row) or texts["follow"].format(id=row["id"]))]
-    word = "错误" if state.lang == "zh" else "error"
-    state.note(f"{word}: {output.plain(error.message)}\n{output.facts([*kept, *look])}")
-    return exit_code(row)
+    message = said if row["state"] == "failed" else f"{row['state']}: {said}"
+    databases = json.loads(row["spec"]).get("databases", ())
+    facts = [
+        (texts["kept"], str(row["output_path"] or "")),
+        (texts["next"], _next_try(row, texts)),
+        (texts["look"], look(row["reason"], run_id=row["id"], databases=databases, error=row["error"])),
+    ]
+    shown = output.facts([(label, value) for label, value in facts if value])
+    state.note(f"{texts['error']}: {output.plain(message)}\n{shown}")
 
 
-def _where_to_look(row: Mapping[str, Any]) -> str | None:
-    """A database that does not answer is looked at by itself."""
-    databases = json.loads(row["spec"])["databases"] if row["reason"] == "database_unreachable" else ()
-    return f"hermes-cron db test {databases[0]}" if databases else None
+def _next_try(row: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    """A run by hand is not repeated; what its schedule would do after this failure. Nothing to say of a prompt."""
+    if row["cause"] != "manual" or row["state"] in {"cancelled", "denied", "budget_exhausted", "queued"}:
+        return ""
+    from hermes_cron.domain.job import load_job
+
+    job = load_job(row["spec"])
+    words = {row["reason"], row["state"]}
+    again = bool(words & set(job.retries.on)) if job.retries.on else row["reason"] in _passing()
+    if job.trigger is None or not job.retries.attempts or not again:
+        return texts["next_none"]
+    many = job.retries.attempts > 1
+    return texts["next_schedule"].format(n=job.retries.attempts) if many else texts["next_once"]
 
 
-def _summary(row: Mapping[str, Any], state: Cli) -> str:
-    texts = _TEXTS[state.lang]
-    took = row["ended_at"] - row["started_at"]
+def _passing() -> frozenset[str]:
+    """Reasons of failures that may pass by themselves."""
+    from hermes_cron.errors import ModelError
+
+    kinds: list[type[ModelError]] = [ModelError]
+    for kind in kinds:
+        kinds.extend(kind.__subclasses__())
+    return frozenset(kind.reason for kind in kinds if kind.passing)
+
+
+def _summary(row: Mapping[str, Any], around: Around, state: Cli) -> str:
+    """``ok, verified 2 of 2 checks, sent to ops-chat, 0 tokens, 2.9 s``: what is not known is said, not left out."""
+    texts, comma = _TEXTS[state.lang], "，" if state.lang == "zh" else ", "
     tokens = row["tokens_input"] + row["tokens_output"]
-    facts = ["ok", texts["tokens"].format(n=f"{tokens:,}"), when.length(took)]
-    if row["silent"]:
-        facts.insert(1, texts["silent"])
-    return ", ".join(facts)
+    facts = [
+        "ok",
+        texts["silent"] if row["silent"] else "",
+        _verdict(row, texts),
+        *_messages(row, around, texts),
+        texts["tokens"].format(n=f"{tokens:,}"),
+        _cost(row, texts) if tokens else "",
+        when.length(row["ended_at"] - row["started_at"], state.lang),
+    ]
+    return comma.join(fact for fact in facts if fact)
+
+
+def _verdict(row: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    from hermes_cron.domain.check import load_results
+
+    if row["verdict"] is None:
+        return ""
+    results = load_results(row["check_results"])
+    same = sum(result.verdict == row["verdict"] for result in results)
+    return texts["verdict"].format(verdict=row["verdict"], n=same, all=len(results))
+
+
+def _messages(row: Mapping[str, Any], around: Around, texts: Mapping[str, str]) -> Iterator[str]:
+    """By what became of them; the reason why nobody was told only where nobody was."""
+    by_state: dict[str, list[str]] = {}
+    for each in around.deliveries:
+        by_state.setdefault("waiting" if each.state in {"queued", "held"} else each.state, []).append(each.target)
+    for state in ("sent", "failed", "unknown", "waiting"):
+        if state in by_state:
+            yield texts[state].format(targets=", ".join(dict.fromkeys(by_state[state])))
+    if set(by_state) == {"silent"} and not row["silent"]:
+        why = str(around.deliveries[0].reason or "")
+        yield texts["nobody"].format(why=texts.get(why, why))
+
+
+def _cost(row: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    from hermes_cron.domain.money import dollars
+
+    return texts["cost_unknown"] if row["cost_usd"] is None else texts["cost"].format(usd=dollars(row["cost_usd"]))
+
+
+def _doubts(row: Mapping[str, Any], around: Around, texts: Mapping[str, str]) -> Iterator[str]:
+    """Why a run that says ok is not believed, or not heard: a line each."""
+    from hermes_cron.domain.check import load_results
+
+    for result in load_results(row["check_results"]):
+        if result.verdict != "verified":
+            evidence = output.cut(output.one_line(f"{result.says}: {result.detail}"), _LONGEST)
+            yield f"  {result.verdict}  {evidence}"
+    for each in around.deliveries:
+        if each.state in {"failed", "unknown"}:
+            why = output.cut(output.one_line(each.error or ""), _LONGEST)
+            yield f"  {each.target}  {why}  {texts['lost']}: hermes-cron outbox retry {each.id}"
 
 
 def queued(state: Cli, run_id: str, job_name: str) -> None:

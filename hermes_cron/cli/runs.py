@@ -1,25 +1,32 @@
-"""``runs``: list them, show one, trace its steps, cancel it."""
+"""``runs``: list them, show one, trace its steps, tell it something, cancel it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
 
-from hermes_cron.cli import jobs_known, output, run_result, when
+from hermes_cron.cli import jobs_known, output, run_facts, run_result, sent, when
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import Usage
 
-app = typer.Typer(help="List, show, trace and cancel runs.", add_completion=False, no_args_is_help=True)
+if TYPE_CHECKING:
+    from hermes_cron.store.views import Around
+
+app = typer.Typer(help="List, show, trace, steer and cancel runs.", add_completion=False, no_args_is_help=True)
 
 HELP_ZH = {
-    "List, show, trace and cancel runs.": "列出、查看、追踪和取消运行。",
+    "List, show, trace, steer and cancel runs.": "列出、查看、追踪、引导和取消运行。",
     "Runs, newest first.": "运行列表，最新的在前。",
     "One run: when, how it ended, its steps and its report.": "一次运行：时间、结果、步骤和报告。",
     "Every model and tool call with arguments, sizes and times.": "每次模型与工具调用的参数、大小和时间。",
     "Stop a run after its current step.": "在当前步骤之后停止运行。",
+    "Tell a run something; its next request carries it.": "给运行一句指示，随下一个请求送出。",
+    "What to tell it.": "要说的话。",
     "Only this job's.": "只看此任务。",
     "Only those in this state (repeatable).": "只看此状态（可重复）。",
     "At most so many.": "最多显示多少条。",
@@ -33,7 +40,7 @@ RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, or its 
 
 _TEXTS: dict[str, dict[str, Any]] = {
     "en": {
-        "headers": ("RUN", "JOB", "DUE", "START", "TOOK", "RESULT", "CHECKED", "TOKENS", "WHY"),
+        "headers": ("RUN", "JOB", "DUE", "START", "TOOK", "RESULT", "CHECKED", "SENT", "TOKENS", "WHY"),
         "none": "No runs yet.",
         "steps": ("SEQ", "STEP", "TOOK", "RESULT", "SIZE", "ARGUMENTS"),
         "model": "model",
@@ -41,17 +48,13 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "text": "text",
         "pending": "no result",
         "failed": "failed",
-        "job": "job", "due": "due", "started": "started", "took": "took", "result": "result",
-        "by": "by", "usage": "usage", "output": "output", "error": "error", "learned": "learned",
-        "by_hand": "by hand", "late": "late",
-        "used": "{iterations} model calls, {calls} tool calls ({errors} failed), {tokens} tokens, {cost}",
-        "cost": "{usd:.4f} USD", "cost_unknown": "cost unknown",
-        "nothing": "nothing",
         "stopping": "run {id} is asked to stop; it ends after its current step",
         "cancelled": "run {id} is cancelled; it had not begun",
+        "withdrawn": "run {id} is cancelled; it goes on no more",
+        "steered": "run {id} is told so with its next request",
     },
     "zh": {
-        "headers": ("运行", "任务", "应于", "开始", "用时", "结果", "核查", "TOKEN", "原因"),
+        "headers": ("运行", "任务", "应于", "开始", "用时", "结果", "核查", "送达", "TOKEN", "原因"),
         "none": "还没有运行。",
         "steps": ("序号", "步骤", "用时", "结果", "大小", "参数"),
         "model": "模型",
@@ -59,14 +62,10 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "text": "文本",
         "pending": "无结果",
         "failed": "失败",
-        "job": "任务", "due": "应于", "started": "开始", "took": "用时", "result": "结果",
-        "by": "执行", "usage": "用量", "output": "输出", "error": "错误", "learned": "学到",
-        "by_hand": "手动", "late": "迟到",
-        "used": "模型调用 {iterations} 次，工具调用 {calls} 次（失败 {errors} 次），{tokens} token，{cost}",
-        "cost": "{usd:.4f} 美元", "cost_unknown": "费用未知",
-        "nothing": "无",
         "stopping": "已要求运行 {id} 停止；当前步骤结束后停止",
         "cancelled": "运行 {id} 已取消；尚未开始",
+        "withdrawn": "运行 {id} 已取消；不再继续",
+        "steered": "运行 {id} 将随下一个请求收到",
     },
 }  # fmt: skip
 
@@ -78,6 +77,7 @@ def list_runs(
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 20,
 ) -> None:
     from hermes_cron.domain.run import RunState
+    from hermes_cron.store import views
 
     state = cli()
     for word in wanted or ():
@@ -85,28 +85,31 @@ def list_runs(
             raise Usage(f'no run state "{word}"', hint="one of: " + " ".join(known.value for known in RunState))
     uid = None if job is None else jobs_known.one(state, job).uid
     rows = state.app.runs.rows(job_uid=uid, states=wanted or (), limit=limit)
+    with state.app.store.read() as conn:
+        around = views.around(conn, [row["id"] for row in rows])
     if state.json:
-        state.emit_json({"runs": [run_result.as_json(row, None) for row in rows]})
+        state.emit_json({"runs": [run_result.as_json(row, None, around[row["id"]]) for row in rows]})
         return
     texts = _TEXTS[state.lang]
     if not rows:
         state.out(texts["none"])
         return
     now, zone = state.clock.now(), ZoneInfo(state.settings.timezone)
-    lines = [_line(row, state, zone, now) for row in rows]
-    state.out(output.table(lines, texts["headers"], right=frozenset({7}), max_columns=state.columns))
+    lines = [_line(row, around[row["id"]], state, zone, now) for row in rows]
+    state.out(output.table(lines, texts["headers"], right=frozenset({8}), max_columns=state.columns))
 
 
-def _line(row: Mapping[str, Any], state: Cli, zone: ZoneInfo, now: Any) -> list[str]:
+def _line(row: Mapping[str, Any], around: Around, state: Cli, zone: ZoneInfo, now: datetime) -> list[str]:
     due, started, ended = row["scheduled_at"], row["started_at"], row["ended_at"]
     return [
         row["id"],
         row["job_name"],
         when.due(due, zone, state.lang, now=now) if due else "-",
         when.due(started, zone, state.lang, now=now) if started else "-",
-        when.length(ended - started) if started and ended else "-",
-        row["state"],
+        when.length(ended - started, state.lang) if started and ended else "-",
+        row["state"] + run_facts.until(row, zone, state.lang, now=now),
         row["verdict"] or "-",
+        sent.whom(around.deliveries, state.lang),
         f"{row['tokens_input'] + row['tokens_output']:,}",
         row["reason"] or "",
     ]
@@ -116,12 +119,12 @@ def _line(row: Mapping[str, Any], state: Cli, zone: ZoneInfo, now: Any) -> list[
 def show(run: RunId) -> None:
     state = cli()
     row = state.app.runs.row(run)
-    text = state.app.runs.report(row)
+    text, around = state.app.runs.report(row), run_result.around_of(state, row["id"])
     if state.json:
-        state.emit_json(run_result.as_json(row, text) | {"steps": state.app.runs.steps(row["id"])})
+        state.emit_json(_whole(row, text, around) | {"steps": state.app.runs.steps(row["id"])})
         return
     state.out(f"run {row['id']}")
-    state.out(output.facts(_facts(row, state)))
+    state.out(output.facts(run_facts.facts(row, around, state)))
     steps = state.app.runs.steps(row["id"])
     if steps:
         state.out("\n" + _steps(steps, state, arguments=_SHORT))
@@ -129,31 +132,37 @@ def show(run: RunId) -> None:
         state.out("\n" + text.rstrip("\n"))
 
 
-def _facts(row: Mapping[str, Any], state: Cli) -> list[tuple[str, str]]:
-    texts = _TEXTS[state.lang]
-    zone = ZoneInfo(state.app.runs.zone_of(row))
-    due, started, ended = row["scheduled_at"], row["started_at"], row["ended_at"]
-    cost = texts["cost_unknown"] if row["cost_usd"] is None else texts["cost"].format(usd=row["cost_usd"])
-    tokens = f"{row['tokens_input'] + row['tokens_output']:,}"
-    used = texts["used"].format(
-        iterations=row["iterations"], calls=row["tool_calls"], errors=row["tool_errors"], tokens=tokens, cost=cost
-    )
-    pairs = [
-        (texts["job"], row["job_name"]),
-        (texts["due"], f"{when.whole(due, zone, state.lang)} ({zone.key})" if due else texts["by_hand"]),
-        (texts["started"], when.whole(started, zone, state.lang) if started else "-"),
-        (texts["took"], when.length(ended - started) if started and ended else "-"),
-        (texts["result"], row["state"] + (f" ({row['reason']})" if row["reason"] else "")),
-        (texts["by"], row["model"] or "-"),
-        (texts["usage"], used),
-        (texts["output"], row["output_path"] or "-"),
-        (texts["learned"], texts["nothing"]),
-    ]
-    if row["late"]:
-        pairs[2] = (pairs[2][0], f"{pairs[2][1]} ({texts['late']})")
-    if row["error"]:
-        pairs.append((texts["error"], row["error"]))
-    return pairs
+def _whole(row: Mapping[str, Any], text: str | None, around: Around) -> dict[str, object]:
+    """What scripts get: the object of ``run --json``, and what only this screen shows."""
+    return {
+        **run_result.as_json(row, text, around),
+        "attempts": [
+            {key: attempt[key] for key in ("number", "started_at", "ended_at", "state", "reason")}
+            for attempt in around.attempts
+        ],
+        "approvals": [
+            {"id": f"a{question['number']}"}
+            | {
+                key: question[key]
+                for key in (
+                    "tool",
+                    "arguments",
+                    "asked_at",
+                    "expires_at",
+                    "decision",
+                    "decided_at",
+                    "decided_by",
+                    "reason",
+                )
+            }
+            for question in around.approvals
+        ],
+        "waits": row["waits"],
+        "takeovers": row["takeovers"],
+        "steer": json.loads(row["steer"] or "[]"),
+        "cancel_requested_at": row["cancel_requested_at"],
+        "cancel_by": row["cancel_by"],
+    }
 
 
 @app.command("trace", help="Every model and tool call with arguments, sizes and times.")
@@ -201,4 +210,19 @@ def cancel(run: RunId) -> None:
         state.emit_json({"run_id": row["id"], "was": was})
         return
     texts = _TEXTS[state.lang]
-    state.out(texts["cancelled" if was == "queued" else "stopping"].format(id=row["id"]))
+    begun = row["started_at"] is not None
+    said = "stopping" if was == "running" else "withdrawn" if begun else "cancelled"
+    state.out(texts[said].format(id=row["id"]))
+
+
+@app.command("steer", help="Tell a run something; its next request carries it.")
+def steer(run: RunId, text: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to tell it.")]) -> None:
+    from hermes_cron.cli.who import person
+
+    state = cli()
+    row = state.app.runs.row(run)
+    state.app.runs.steer(row["id"], " ".join(text), by=person())
+    if state.json:
+        state.emit_json({"run_id": row["id"], "told": " ".join(text)})
+        return
+    state.out(_TEXTS[state.lang]["steered"].format(id=row["id"]))

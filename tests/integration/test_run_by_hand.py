@@ -97,7 +97,9 @@ def test_every_other_end_is_exit_1_with_its_reason_and_a_file(
     write_job(home, "j", front, body)
     ran = run_cli("run", "j")
     assert ran.rc == 1
-    assert ran.err.splitlines()[-2].strip().startswith("kept")
+    facts = [line.split("  ")[1] for line in ran.err.splitlines()[-3:]]
+    assert facts == ["kept", "next try", "look"]
+    assert "next try  none for a run by hand\n" in ran.err, "its schedule would not repeat it either"
     (row,) = runs(run_cli)
     assert row["state"] == state
     if reason is not None:
