@@ -1,8 +1,8 @@
 """How does the loop get a reply: which model, on whose money, and what if there is none?
 
-A reply that is cut or empty is chance, so the same request is made once more at once. A fault that may pass, or a
-model that the server does not know, hands the request to the next listed model, which then stays. Every try has its
-own reservation, and what a useless reply cost is kept.
+A reply that is cut, empty or lost on its way is chance, so the same request is made once more at once. A fault that
+may pass, or a model that the server does not know, hands the request to the next listed model, which then stays. Every
+try has its own reservation, and what a useless reply cost is kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from hermes_cron.domain.money import worst_case
 from hermes_cron.domain.transcript import Header, Message, ModelReply, ModelRequest, Usage
-from hermes_cron.errors import BudgetExceeded, EmptyReply, ModelError, ModelUnknown, StreamTruncated
+from hermes_cron.errors import BudgetExceeded, EmptyReply, ModelError, ModelUnknown, ModelUnreachable, StreamTruncated
 from hermes_cron.ports import Emit, Journal, Model, Purse
 
 
@@ -74,7 +74,11 @@ class Asking:
         try:
             return self._once(messages, called)
         except (EmptyReply, StreamTruncated):
-            return self._once(messages, _nothing)
+            pass
+        except ModelUnreachable as error:
+            if not error.paid:  # the client tried as long as that makes sense
+                raise
+        return self._once(messages, _nothing)
 
     def _once(self, messages: Sequence[Message], called: Callable[[], None]) -> ModelReply:
         means = self._means

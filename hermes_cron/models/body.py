@@ -35,7 +35,7 @@ class BodyWriter:
 
     def _head(self, request: ModelRequest) -> dict[str, Any]:
         endpoint, header = self._endpoint, request.header
-        head: dict[str, Any] = {"model": header.model or endpoint.model}
+        head: dict[str, Any] = {"model": request.model or header.model or endpoint.model}
         given = {key: value for key, value in header.parameters.items() if value is not None}
         limit = given.pop(OUTPUT_LIMIT, None) or given.pop(OPENAI_OUTPUT_LIMIT, None) or endpoint.max_tokens
         given.pop(OPENAI_OUTPUT_LIMIT, None)

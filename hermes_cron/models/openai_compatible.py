@@ -32,7 +32,7 @@ from hermes_cron.models.endpoint import Endpoint
 from hermes_cron.models.faults import fault_of
 from hermes_cron.models.retry import wait_before_retry
 from hermes_cron.models.stream import Assembly, events
-from hermes_cron.models.wire import estimated_usage, is_cut, read_completion, read_usage
+from hermes_cron.models.wire import estimated_usage, is_cut, read_completion
 from hermes_cron.models.wording import quote, without
 
 if TYPE_CHECKING:
@@ -80,13 +80,16 @@ class OpenAICompatible:
         limit_s = request.timeout_s
         if self.endpoint.stream:
             limit_s = min(self.endpoint.stream_limit_s, request.run_left_s or self.endpoint.stream_limit_s)
-        spent: list[Usage] = []
-        reply = self._tried(body, request, ends=started + limit_s, spent=spent)
-        usage = _total(spent) or estimated_usage(body.decode("utf-8", "replace"), reply)
+        try:
+            reply = self._tried(body, request, ends=started + limit_s)
+        except ModelError as error:
+            error.cost_usd = self._cost(self._asked(request), error.usage)
+            raise
+        usage = reply.usage or estimated_usage(body.decode("utf-8", "replace"), reply)
         return replace(
             reply,
             usage=usage,
-            cost_usd=self._price(reply.model, usage) if self._price else None,
+            cost_usd=self._cost(reply.model, usage),
             elapsed_ms=round((self._monotonic() - started) * 1000),
         )
 
@@ -108,23 +111,26 @@ class OpenAICompatible:
             raise ModelGarbage(f"{self._place} sent no list of models: {quote(str(data))}")
         return sorted(str(row["id"]) for row in rows if isinstance(row, dict) and row.get("id"))
 
-    def _tried(self, body: bytes, request: ModelRequest, *, ends: float, spent: list[Usage]) -> ModelReply:
+    def _asked(self, request: ModelRequest) -> str:
+        return request.model or request.header.model or self.endpoint.model
+
+    def _cost(self, model: str, usage: Usage | None) -> float | None:
+        return None if usage is None or self._price is None else self._price(model, usage)
+
+    def _tried(self, body: bytes, request: ModelRequest, *, ends: float) -> ModelReply:
         for attempt in itertools.count(1):
             try:
-                return self._once(body, request, ends=ends, spent=spent)
+                return self._once(body, request, ends=ends)
             except ModelError as error:
                 wait_s = wait_before_retry(error, attempt=attempt, time_left_s=ends - self._monotonic())
                 if wait_s is None:
                     raise
-            if wait_s:
-                self._sleep(wait_s)
+            self._sleep(wait_s)
         raise AssertionError("unreachable")
 
     # --- one attempt ------------------------------------------------------------------------------------------------
 
-    def _once(self, body: bytes, request: ModelRequest, *, ends: float, spent: list[Usage]) -> ModelReply:
-
-        asked_model = request.header.model or self.endpoint.model
+    def _once(self, body: bytes, request: ModelRequest, *, ends: float) -> ModelReply:
         wait_s = max(0.001, min(ends - self._monotonic(), request.timeout_s))
         with self._translated(), self._until(self._monotonic() + wait_s):
             connection = self._clients.connection(self.endpoint)
@@ -139,10 +145,7 @@ class OpenAICompatible:
                 data = self._data(response, first_s=wait_s, ends=ends)
             finally:
                 response.close()
-        usage = read_usage(data.get("usage")) if isinstance(data, dict) else None
-        if usage is not None:
-            spent.append(usage)  # a reply that is thrown away was paid for, too
-        return read_completion(data, asked_model=asked_model)
+        return read_completion(data, asked_model=self._asked(request))
 
     def _refused(self, response: httpx2.Response) -> ModelError:
         import httpx2
@@ -293,17 +296,6 @@ def _parsed(response: httpx2.Response) -> object:
         return response.json()
     except ValueError:
         return response.text
-
-
-def _total(usages: list[Usage]) -> Usage | None:
-    if not usages:
-        return None
-    return Usage(
-        input=sum(usage.input for usage in usages),
-        output=sum(usage.output for usage in usages),
-        cached=sum(usage.cached for usage in usages),
-        cache_write=sum(usage.cache_write for usage in usages),
-    )
 
 
 def warm_up() -> threading.Thread:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from hermes_cron.errors import (
-    EmptyReply,
-    ModelError,
-    ModelOverloaded,
-    ModelRateLimited,
-    ModelUnreachable,
-    StreamTruncated,
-)
+from hermes_cron.errors import ModelError, ModelOverloaded, ModelRateLimited, ModelUnreachable
 
 ATTEMPTS = 3
 LONGEST_WAIT_S = 30.0  # what asks for more is the run's to wait for: it can free its slot
 _BACKOFF_S = (1.0, 2.0)
-_ONCE = (StreamTruncated, EmptyReply)  # chance, not a state of the server: asked again at once, with the same messages
 
 
 def wait_before_retry(error: ModelError, *, attempt: int, time_left_s: float) -> float | None:
     """Seconds before attempt ``attempt + 1`` (from 1), or None: give up. Never beyond ``time_left_s``.
 
-    A server's Retry-After is a minimum (RFC 9110 10.2.3): never cut short, refused if too long.
+    A server's Retry-After is a minimum (RFC 9110 10.2.3): never cut short, refused if too long. A try that may have
+    been paid for is not repeated here: whoever pays reserves money for each.
     """
-    if isinstance(error, _ONCE):
-        return 0.0 if attempt == 1 else None
-    if attempt >= ATTEMPTS or not isinstance(error, ModelRateLimited | ModelOverloaded | ModelUnreachable):
+    passes = isinstance(error, ModelRateLimited | ModelOverloaded | ModelUnreachable)
+    if attempt >= ATTEMPTS or not passes or error.paid:
         return None
     wait_s = _BACKOFF_S[attempt - 1]
     if error.retry_after_s is not None:

@@ -36,7 +36,7 @@ class ScriptedModel:
 
     def complete(self, request: ModelRequest) -> ModelReply:
         messages: list[Message] = list(request.messages)
-        model = request.header.model or self._model
+        model = request.model or request.header.model or self._model
         with self._lock:
             self.requests.append(replace(request, messages=messages))
             reply = self._script.next(

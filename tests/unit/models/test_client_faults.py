@@ -348,8 +348,12 @@ def test_a_name_that_does_not_resolve_is_unreachable() -> None:
     model.close()
 
 
-def test_a_connection_that_broke_once_is_made_again() -> None:
+def test_a_connection_that_broke_after_the_request_is_made_again_by_the_loop_not_here() -> None:
+    """The request may have been paid for: each try has its own reservation (agent/asking.py)."""
     with rig([{"close": True}, "back"]) as r:
+        with pytest.raises(ModelUnreachable) as caught:
+            r.model.complete(request())
+        assert (caught.value.paid, len(r.stub.requests)) == (True, 1)
         assert r.model.complete(request()).text == "back"
 
 
