@@ -35,13 +35,14 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "began": "BEGAN", "calls": "CALLS", "in": "IN", "cached": "CACHED", "out": "OUT", "cost": "COST USD",
         "unknown": "unknown", "at_least": "at least {sum}",
         "none": "No model was called since {since}.",
-        "more": "{count} more lines: --limit {all}",
-        "sum": "since {since}: {calls} calls, {tokens} tokens ({input} in, {output} out), {cost}",
+        "more": "lines left out: {count} (--limit {all})",
+        "one_call": "1 call", "n_calls": "{count} calls",
+        "sum": "since {since}: {calls}, {tokens} tokens ({input} in, {output} out), {cost}",
         "sum_cost": "{sum} USD", "sum_unknown": "cost unknown",
         "skills": "A run's tokens count under each skill it was given, so the lines may add up to more.",
-        "estimated": "{count} calls are estimated: the provider counted nothing.",
-        "unpriced": '{count} calls have no price: add [prices."MODEL"] with input and output to config.toml',
-        "lost": "reserved by runs that died or got no answer: up to {tokens} tokens, {cost}, for {calls} calls; "
+        "estimated": "estimated, because the provider counted nothing: {calls}",
+        "unpriced": 'without a price: {calls}; add [prices."MODEL"] with input and output to config.toml',
+        "lost": "reserved by runs that died or got no answer: up to {tokens} tokens, {cost}, for {calls}; "
                 "caps count them as spent",
     },
     "zh": {
@@ -49,13 +50,14 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "began": "开始", "calls": "调用", "in": "输入", "cached": "缓存", "out": "输出", "cost": "费用（美元）",
         "unknown": "未知", "at_least": "至少 {sum}",
         "none": "自 {since} 起没有调用过模型。",
-        "more": "还有 {count} 行：--limit {all}",
-        "sum": "自 {since} 起：调用 {calls} 次，{tokens} token（输入 {input}，输出 {output}），{cost}",
+        "more": "未列出 {count} 行（--limit {all}）",
+        "one_call": "1 次调用", "n_calls": "{count} 次调用",
+        "sum": "自 {since} 起：{calls}，{tokens} token（输入 {input}，输出 {output}），{cost}",
         "sum_cost": "{sum} 美元", "sum_unknown": "费用未知",
         "skills": "一次运行的 token 计入它用到的每个技能，所以各行之和可能大于总数。",
-        "estimated": "其中 {count} 次调用为估算：服务商没有计数。",
-        "unpriced": '{count} 次调用没有价格：在 config.toml 中写 [prices."模型名"]（input 和 output）',
-        "lost": "中断或无应答的运行所预留：{calls} 次调用，最多 {tokens} token，{cost}；限额按已花费计",
+        "estimated": "估算（服务商没有计数）：{calls}",
+        "unpriced": '没有价格：{calls}；在 config.toml 中写 [prices."模型名"]（input 和 output）',
+        "lost": "中断或无应答的运行所预留：{calls}，最多 {tokens} token，{cost}；限额按已花费计",
     },
 }  # fmt: skip
 
@@ -128,22 +130,28 @@ def _sum(total: Used, texts: Mapping[str, str], day: str) -> str:
     if total.unpriced < total.calls or not total.calls:
         cost = texts["sum_cost"].format(sum=_cost(total, texts))
     return texts["sum"].format(
-        since=day, calls=f"{total.calls:,}", tokens=f"{total.input + total.output:,}", input=f"{total.input:,}",
+        since=day, calls=_calls(total.calls, texts), tokens=f"{total.input + total.output:,}", input=f"{total.input:,}",
         output=f"{total.output:,}", cost=cost,
     )  # fmt: skip
+
+
+def _calls(count: int, texts: Mapping[str, str]) -> str:
+    return texts["one_call"] if count == 1 else texts["n_calls"].format(count=f"{count:,}")
 
 
 def _notes(found: Report, by: By, texts: Mapping[str, str]) -> list[str]:
     notes = [texts["skills"]] if by == "skill" else []
     if found.total.estimated:
-        notes.append(texts["estimated"].format(count=f"{found.total.estimated:,}"))
+        notes.append(texts["estimated"].format(calls=_calls(found.total.estimated, texts)))
     if found.total.unpriced:
-        notes.append(texts["unpriced"].format(count=f"{found.total.unpriced:,}"))
+        notes.append(texts["unpriced"].format(calls=_calls(found.total.unpriced, texts)))
     if found.lost_calls:
         cost = texts["sum_unknown"]
         if not found.lost.unpriced:
             cost = texts["sum_cost"].format(sum=dollars(found.lost.cost_usd))
-        notes.append(texts["lost"].format(tokens=f"{found.lost.tokens:,}", cost=cost, calls=f"{found.lost_calls:,}"))
+        notes.append(
+            texts["lost"].format(tokens=f"{found.lost.tokens:,}", cost=cost, calls=_calls(found.lost_calls, texts))
+        )
     return notes
 
 
