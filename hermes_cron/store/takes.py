@@ -180,8 +180,9 @@ def open_session(conn: Connection, run_id: str) -> str | None:
 
 
 def allowed(job: Job) -> timedelta:
-    """How long one attempt may execute."""
-    return job.timeout if job.work is Work.SCRIPT else timedelta(minutes=job.limits.minutes)
+    """How long one attempt may execute. A script ends by its own ``timeout``; its checks need time after that."""
+    alone = job.work is Work.SCRIPT and not job.checks
+    return job.timeout if alone else timedelta(minutes=job.limits.minutes)
 
 
 def _taken(conn: Connection, row: _Queued, owner: str, now: datetime) -> TakenRun:
