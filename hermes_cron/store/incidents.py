@@ -8,7 +8,7 @@ A run by hand that fails opens and counts nothing: whoever started it sees it fa
 all the same: that the job works again is proven by the run, not by who started it, and a message that came only with
 the next scheduled run would call a solved thing open for a day. A cancelled or skipped run proves neither.
 
-What a cap of a day or month ended is told by the hold that comes with it (``store.holds``): one message, not two.
+What a cap of a day or month ended is told by the hold that comes with it (``store.streaks``): one message, not two.
 
 After ``ack`` of an open incident somebody is on it: until the job's next good run, new incidents of the job are kept
 and counted, but their messages are ``silent``, reason ``acked``. The recovery is told to everybody.
