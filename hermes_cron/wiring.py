@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from hermes_cron.domain.job import Keep, Limits
 from hermes_cron.home import Home
-from hermes_cron.ports import Checks, Clock, Emit, Model
+from hermes_cron.ports import Checks, Clock, Emit, Model, Target
 from hermes_cron.settings import Settings
 
 if TYPE_CHECKING:
@@ -511,6 +511,15 @@ class App:
         except (OSError, ConfigError):
             pass
         return self.settings.targets if self._targets_read[1] is None else self._targets_read[1]
+
+    def try_target(self, config: TargetConfig, secrets: Mapping[str, str]) -> Target:
+        """A target that may not be saved yet; ``secrets`` are values by the names that the vault will have."""
+        from hermes_cron.delivery.registry import TargetRegistry
+
+        def resolve(reference: str) -> str:
+            return secrets.get(reference.removeprefix("secret:")) or self.vault.resolve(reference)
+
+        return TargetRegistry(home=self.home, clock=self.clock, configs=dict, resolve=resolve).made(config)
 
     def sender(self, emit: Callable[[Event], None], *, only: str | int | None = None) -> Sender:
         """What sends the messages of the outbox; ``only`` those of a run, or the one with a number."""

@@ -33,7 +33,7 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "runs": ("运行", ("runs", "approvals", "approve", "deny", "incidents", "skills")),
-    "data": ("数据", ("db", "secrets")),
+    "data": ("数据", ("db", "secrets", "targets", "outbox")),
     "operation": (
         "运维",
         ("init", "serve", "status", "usage", "logs", "model", "tools", "config", "dev", "completion"),
@@ -64,6 +64,8 @@ COMMANDS: dict[str, Entry] = {
     "incidents": Entry("incidents", "Failures that are not solved yet", "尚未解决的故障", noun=True),
     "skills": Entry("skills", "List, show, lint and test skills", "列出、查看、校验和测试技能", noun=True),
     "db": Entry("db", "Databases that jobs may read", "任务可读取的数据库", noun=True),
+    "targets": Entry("targets", "Where reports may be sent", "报告可以发送到的目标", noun=True),
+    "outbox": Entry("outbox", "Messages: sent, waiting, failed", "消息：已发、待发、失败", noun=True),
     "secrets": Entry("secrets", "Encrypted values that jobs use by name", "加密保存、按名引用的密钥", noun=True),
     "init": Entry("init", "Make a home", "建立主目录"),
     "serve": Entry("serve", "The scheduler: start jobs when they are due", "调度器：到点启动任务"),
@@ -92,6 +94,7 @@ NOUN_ALIASES: dict[str, str] = {
     "skill": "skills",
     "secret": "secrets",
     "tool": "tools",
+    "target": "targets",
     "databases": "db",
 }
 """Singular words for nouns in the plural."""

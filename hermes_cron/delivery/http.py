@@ -6,6 +6,7 @@ moment it is used, and then nobody knows whether the message arrived. The librar
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     import httpx2
 
     from hermes_cron.ports import Clock
+
+
+_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 @dataclass(slots=True)
@@ -67,7 +71,7 @@ class Poster:
             except httpx2.UnsupportedProtocol:
                 return Answer(heard=Heard.FAILED, text="the address begins neither with http:// nor https://")
             except httpx2.HTTPError as error:
-                return Answer(heard=Heard.LATER, text=_failed(error, way, timeout_s))
+                return Answer(heard=Heard.LATER, text=_failed(error, way, url, timeout_s))
 
     def _client(self) -> httpx2.Client:
         import httpx2
@@ -95,12 +99,14 @@ def _start(response: httpx2.Response) -> bytes:
     return bytes(data[:ANSWER_BYTES])
 
 
-def _failed(error: httpx2.HTTPError, way: _Way, timeout_s: float) -> str:
+def _failed(error: httpx2.HTTPError, way: _Way, url: str, timeout_s: float) -> str:
+    """The host is named, never the path: it may be the secret."""
     import httpx2
 
     if way.deadline.passed or isinstance(error, httpx2.TimeoutException):
         what = "no answer" if way.sent else "no connection" if isinstance(error, httpx2.ConnectTimeout) else "no end"
         what = f"{what} within {timeout_s:g} s"
     else:
-        what = line(str(error) or type(error).__name__)
+        what = _ERRNO.sub("", line(str(error) or type(error).__name__))
+    what = f"{httpx2.URL(url).host}: {what}"
     return f"{what}; the request was sent whole and may have arrived" if way.sent else what

@@ -361,6 +361,12 @@ def one(conn: Connection, number: int) -> DeliveryView:
     return _view(row)
 
 
+def body_of(conn: Connection, number: int) -> str:
+    """The text of a message; empty where nothing was to be sent."""
+    found: str | None = conn.execute(select(_rows.c.body).where(_rows.c.number == number)).scalar()
+    return found or ""
+
+
 def in_hand(conn: Connection) -> list[DeliveryView]:
     """What senders, dead or alive, have in their hands now."""
     query = select(*_SHOWN).where(_QUEUED, _rows.c.next_try_at.is_not(None), _rows.c.sending_by.is_not(None))

@@ -125,8 +125,7 @@ def test_redirects_are_not_followed() -> None:
 
 def test_nobody_listens() -> None:
     answer = post(f"http://127.0.0.1:{dead_port()}/hook")
-    assert answer.heard is Heard.LATER
-    assert "may have arrived" not in answer.text
+    assert answer == Answer(heard=Heard.LATER, text="127.0.0.1: Connection refused")
 
 
 def test_no_answer_in_time_says_that_it_may_have_arrived() -> None:
@@ -134,7 +133,7 @@ def test_no_answer_in_time_says_that_it_may_have_arrived() -> None:
         began = time.monotonic()
         answer = post(receiver.url, timeout_s=0.3)
     assert answer == Answer(
-        heard=Heard.LATER, text="no answer within 0.3 s; the request was sent whole and may have arrived"
+        heard=Heard.LATER, text="127.0.0.1: no answer within 0.3 s; the request was sent whole and may have arrived"
     )
     assert time.monotonic() - began < 5
 
