@@ -3,11 +3,16 @@
 Each command gets a session and process group of its own. Whatever ends the wait (its exit, the time-out, a cancel),
 the whole group is ended: SIGTERM, ``GRACE_S`` later SIGKILL. A process that left the group by ``setsid`` is not ours
 to kill; it cannot hold us up either, since the wait for its end of the pipes is bounded by ``DRAIN_S``.
+
+A command whose process group somebody notes down starts behind a gate: a shell that holds the group, reads one line of
+its input and becomes the command. The line is written when the note is kept. If we die before that, the input ends and
+the gate exits having done nothing, so a group that was never noted never acted.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import selectors
 import shutil
@@ -26,10 +31,14 @@ DRAIN_S = 0.5
 _POLL_S = 0.05
 _CHUNK = 65_536
 NOT_EXECUTABLE, NO_SUCH_PROGRAM = 126, 127  # as POSIX shells answer, XCU 2.8.2
+_GATE = "read -r HERMES_CRON_GO || exit 125; unset HERMES_CRON_GO"
+_OPEN = b"\n"
+_OF_SHELLS = ("PWD", "OLDPWD", "SHLVL")  # what a shell adds to the environment of what it becomes
 
 
 def run(command: Command, *, cancel: Flag | None = None, on_spawn: OnSpawn | None = None) -> CommandResult:
-    """Returns when the command ended or was ended. ``on_spawn`` is called once, before any waiting.
+    """Returns when the command ended or was ended. ``on_spawn`` is called once; not one instruction of the command runs
+    before it returned.
 
     A program that is missing or not executable is a result (127, 126), as in a shell. Raises ``NotFound`` when the
     folder is missing. If ``on_spawn`` raises, the command is killed and the error goes on.
@@ -37,8 +46,9 @@ def run(command: Command, *, cancel: Flag | None = None, on_spawn: OnSpawn | Non
     started = time.monotonic()
     if not command.cwd.is_dir():
         raise NotFound(f"{command.cwd}: no such folder to run a command in")
+    gated = on_spawn is not None
     try:
-        child = _spawn(command)
+        child = _spawn(command, gated=gated)
     except OSError as error:
         return _not_started(command, error)
     with child:
@@ -46,6 +56,7 @@ def run(command: Command, *, cancel: Flag | None = None, on_spawn: OnSpawn | Non
         try:
             if on_spawn is not None:
                 on_spawn(processes.group_of(child.pid))
+            running.begin(_OPEN if gated else b"")
             running.wait(started + command.timeout_s, cancel)
         finally:
             running.end()
@@ -57,18 +68,37 @@ def shell() -> str:
     return shutil.which("bash", path="/bin:/usr/bin:/usr/local/bin") or "/bin/sh"
 
 
-def _spawn(command: Command) -> subprocess.Popen[bytes]:
+def _spawn(command: Command, *, gated: bool) -> subprocess.Popen[bytes]:
     argv = (shell(), "-c", command.command) if isinstance(command.command, str) else command.command
+    if gated:
+        _look_up(argv[0], command)
+        argv = ("/bin/sh", "-c", _gate(command), "sh", *argv)
     return subprocess.Popen(
         argv,
         cwd=command.cwd,
         env=dict(command.env),
-        stdin=subprocess.DEVNULL if command.stdin is None else subprocess.PIPE,
+        stdin=subprocess.PIPE if gated or command.stdin is not None else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,
         start_new_session=True,
     )
+
+
+def _gate(command: Command) -> str:
+    """Shell text that waits for its line and becomes its arguments, in the environment and with the input they have."""
+    added = "".join(f" {name}" for name in _OF_SHELLS if name not in command.env)
+    return f'{_GATE}{added}; exec "$@"' + (" </dev/null" if command.stdin is None else "")
+
+
+def _look_up(program: str, command: Command) -> None:
+    """Raises the error that starting the program would raise, which behind the gate would be the shell's to tell."""
+    folders = ("",) if os.sep in program else os.get_exec_path(dict(command.env))
+    paths = [command.cwd / folder / program for folder in folders]
+    if any(os.access(path, os.X_OK) and path.is_file() for path in paths):
+        return
+    number = errno.EACCES if any(os.access(path, os.F_OK) for path in paths) else errno.ENOENT
+    raise OSError(number, os.strerror(number))
 
 
 def _not_started(command: Command, error: OSError) -> CommandResult:
@@ -89,16 +119,24 @@ class _Running:
 
     def __init__(self, child: subprocess.Popen[bytes], command: Command) -> None:
         self._child = child
-        self._stdin = memoryview(command.stdin or b"")
+        self._stdin = memoryview(b"")
+        self._input = command.stdin or b""
         self._outputs = {"stdout": BoundedOutput(command.cap_bytes), "stderr": BoundedOutput(command.cap_bytes)}
         self._selector = selectors.DefaultSelector()
         self._timed_out = self._cancelled = False
         self._left_behind = 0
-        for name, pipe in (("stdout", child.stdout), ("stderr", child.stderr), ("stdin", child.stdin)):
+        for name, pipe in (("stdout", child.stdout), ("stderr", child.stderr)):
             if pipe is not None:
                 os.set_blocking(pipe.fileno(), False)
-                event = selectors.EVENT_WRITE if name == "stdin" else selectors.EVENT_READ
-                self._selector.register(pipe, event, name)
+                self._selector.register(pipe, selectors.EVENT_READ, name)
+
+    def begin(self, opening: bytes) -> None:
+        """Gives the command its input, which nothing of it had before; ``opening`` goes to the gate before it."""
+        if (pipe := self._child.stdin) is not None:
+            os.set_blocking(pipe.fileno(), False)
+            self._stdin = memoryview(opening + self._input)
+            self._selector.register(pipe, selectors.EVENT_WRITE, "stdin")
+            self._feed(pipe)
 
     def wait(self, end: float, cancel: Flag | None) -> None:
         """Until the leader exits, ``end`` (monotonic) passes or ``cancel`` is set."""
