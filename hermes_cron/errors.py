@@ -262,6 +262,12 @@ class StoreDamaged(HermesCronError):
     code = "StoreDamaged"
 
 
+class SnapshotFailed(HermesCronError):
+    """No commit could be made before a change, so the change did not happen."""
+
+    code = "SnapshotFailed"
+
+
 class ExtraMissing(HermesCronError):
     """A driver that is an optional extra is not installed; the hint has the install line."""
 

@@ -37,7 +37,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         NotWritable: read-only file system, permission, missing folder.
     """
     target = _real(path)
-    with _explained(path):
+    with explained(path):
         temp = _temporary(target, data, _kept_mode(target) if mode is None else mode)
         with _discarded(temp):
             temp.replace(target)
@@ -54,7 +54,7 @@ def create_new(path: Path, data: bytes, *, mode: int | None = None) -> None:
         Conflict: the name is taken.
         DiskFull, NotWritable: as ``write_atomic``.
     """
-    with _explained(path):
+    with explained(path):
         temp = _temporary(path, data, mode)
         with _discarded(temp):
             try:
@@ -79,7 +79,7 @@ def replace_if_unchanged(path: Path, data: bytes, expected_sha256: str) -> None:
         DiskFull, NotWritable: as ``write_atomic``.
     """
     target = _real(path)
-    with _explained(path):
+    with explained(path):
         temp = _temporary(target, data, _kept_mode(target))
         with _discarded(temp):
             if sha256_of(target) != expected_sha256:
@@ -98,7 +98,7 @@ def sha256_of(path: Path) -> str | None:
 
 def move(source: Path, target: Path) -> None:
     """Rename within a file system, durable on return. Replaces ``target``; callers choose a free name."""
-    with _explained(target):
+    with explained(target):
         source.replace(target)
         _sync_folder(target.parent)
         if source.parent != target.parent:
@@ -118,7 +118,7 @@ def remove(path: Path) -> None:
 
 def make_folder(path: Path, *, mode: int = 0o700) -> bool:
     """Make a folder with its parents; whether it was missing. ``mode`` is for the last one and ignores the umask."""
-    with _explained(path):
+    with explained(path):
         try:
             path.mkdir(parents=True)
         except FileExistsError:
@@ -217,7 +217,7 @@ def _discarded(temp: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
