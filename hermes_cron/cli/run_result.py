@@ -39,6 +39,7 @@ _TEXTS = {
         "next_once": "none for a run by hand; the schedule tries again once",
         "look": "look",
         "lost": "retry",
+        "unsent": "No scheduler is running; the next one sends it: hermes-cron serve",
         "asks": "{id} waits for your answer, silence means no at {until}: {tool} {arguments}",
         "yes": "yes",
         "no": "no",
@@ -74,6 +75,7 @@ _TEXTS = {
         "next_once": "手动运行不重试；按计划的运行会再试 1 次",
         "look": "查看",
         "lost": "重发",
+        "unsent": "没有调度器在运行；下一个启动的会发送：hermes-cron serve",
         "asks": "{id} 等待答复，{until} 前不答即为否：{tool} {arguments}",
         "yes": "同意",
         "no": "拒绝",
@@ -164,6 +166,8 @@ def show(state: Cli, row: Mapping[str, Any]) -> int:
         state.note(_summary(row, around, state))
         for line in _doubts(row, around, texts):
             state.note(line)
+        if any(each.state == "queued" for each in around.deliveries) and not state.app.serving():
+            state.note(texts["unsent"])
         state.note(texts["again"].format(id=row["id"]))
     elif row["state"] == "waiting_approval":
         _ask(state, around, texts)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
 
-from hermes_cron.cli import change, output, when
+from hermes_cron.cli import change, output, sent, when
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import JobFileError
 
 if TYPE_CHECKING:
     from hermes_cron.cli.change import Opened
     from hermes_cron.domain.job import Job
+    from hermes_cron.store.reader import LastRun
 
 app = typer.Typer(help="One job with everything known about it.", add_completion=False)
 
@@ -31,9 +33,21 @@ _LABELS = {
         "missed": "missed", "overlap": "overlap", "limits": "limits", "tags": "tags", "vars": "vars", "env": "env",
         "workdir": "works in", "tools": "tools", "life": "life span", "jitter": "jitter", "keep": "keeps",
         "last": "last run", "result": "result", "file": "file", "id": "id",
+        "sends": "sends", "checks": "checks", "again": "again", "holds": "is held", "pings": "pings",
+        "fallback": "else by", "incident": "incident",
+        "always": "every report", "change": "reports that differ from the last", "failure": "failures only",
+        "sends_to": "{what} to {targets}", "sends_title": ", titled {title}",
+        "again_none": "not tried again", "again_said": "{n} more after {backoff}, doubling{on}",
+        "again_on": ", on {on}",
+        "holds_after": "after {n} failures in a row", "holds_never": "never for its failures",
+        "on_failure": "on failure: the agent is asked again, {n} at most", "on_failure_told": "on failure: told to {targets}",
+        "incident_said": "{id} {kind}, {n} failures since {since}; quiet: hermes-cron incidents ack {id}",
+        "incident_acked": "{id} {kind}, {n} failures since {since}, taken by {by}",
+        "tokens": ", {n} tokens", "usd": ", {usd} USD a run", "usd_day": ", {usd} USD a day",
+        "url": "a URL",
         "held_since": "{reason}, since {since}; again: hermes-cron resume {name}",
         "paused_how": "{reason}; again: hermes-cron resume {name}",
-        "last_run": "{at} {state}{reason}  {run}", "never": "never",
+        "last_run": "{at} {state}  {run}", "arrived": "sent: {sent}", "never": "never",
         "limits_said": "{minutes:g} min, {iterations} model calls", "keep_said": "{runs} runs, {days} days",
         "old": "The last good version is in force until the file is right: hermes-cron edit {name}",
         "catch_up": "{catch_up} (grace {grace})", "grace_auto": "half the period, 2 min to 2 h",
@@ -44,9 +58,21 @@ _LABELS = {
         "missed": "错过时", "overlap": "重叠时", "limits": "限制", "tags": "标签", "vars": "变量", "env": "环境变量",
         "workdir": "工作目录", "tools": "工具", "life": "有效期", "jitter": "随机延迟", "keep": "保留",
         "last": "上次运行", "result": "结果", "file": "文件", "id": "编号",
+        "sends": "发送", "checks": "核查", "again": "重试", "holds": "挂起", "pings": "心跳",
+        "fallback": "备用", "incident": "故障",
+        "always": "每份报告", "change": "与上一份不同的报告", "failure": "仅失败",
+        "sends_to": "{what}，发到 {targets}", "sends_title": "，标题 {title}",
+        "again_none": "不重试", "again_said": "最多再试 {n} 次，首次等 {backoff}，逐次加倍{on}",
+        "again_on": "，仅限 {on}",
+        "holds_after": "连续失败 {n} 次后", "holds_never": "不因失败挂起",
+        "on_failure": "未过时：让 agent 再试，最多 {n} 次", "on_failure_told": "未过时：通知 {targets}",
+        "incident_said": "{id} {kind}，自 {since} 起失败 {n} 次；不再提醒：hermes-cron incidents ack {id}",
+        "incident_acked": "{id} {kind}，自 {since} 起失败 {n} 次，由 {by} 接手",
+        "tokens": "，{n} token", "usd": "，每次 {usd} 美元", "usd_day": "，每天 {usd} 美元",
+        "url": "一个网址",
         "held_since": "{reason}，自 {since}；恢复：hermes-cron resume {name}",
         "paused_how": "{reason}；恢复：hermes-cron resume {name}",
-        "last_run": "{at} {state}{reason}  {run}", "never": "从未运行",
+        "last_run": "{at} {state}  {run}", "arrived": "送达：{sent}", "never": "从未运行",
         "limits_said": "{minutes:g} 分钟，{iterations} 次模型调用", "keep_said": "{runs} 次运行，{days} 天",
         "old": "文件修正之前，仍按上一个正确版本运行：hermes-cron edit {name}",
         "catch_up": "{catch_up}（宽限 {grace}）", "grace_auto": "半个周期，2 分钟到 2 小时",
@@ -98,6 +124,7 @@ def _job_facts(state: Cli, file: Opened, job: Job, labels: dict[str, str]) -> li
         "databases": ", ".join(job.databases),
         "skills": ", ".join(job.skills),
         "runs_by": _by(state, job),
+        "fallback": ", ".join(job.fallback_models),
         "tools": ", ".join(job.tools or ()),
         "workdir": job.workdir or "",
         "vars": _pairs(job.vars),
@@ -108,11 +135,61 @@ def _job_facts(state: Cli, file: Opened, job: Job, labels: dict[str, str]) -> li
             catch_up=job.catch_up, grace=when.length(job.grace) if job.grace else labels["grace_auto"]
         ),
         "overlap": str(job.overlap),
-        "limits": labels["limits_said"].format(minutes=job.limits.minutes, iterations=job.limits.iterations),
+        "limits": _limits(job, labels),
+        "again": _again(job, labels),
+        "holds": labels["holds_after"].format(n=job.pause_after) if job.pause_after else labels["holds_never"],
+        "checks": _checks(job, labels),
+        "sends": _sends(job, labels),
+        "pings": _pings(job, labels),
         "keep": labels["keep_said"].format(runs=job.keep.runs, days=job.keep.days),
         "tags": ", ".join(job.tags),
     }
     return [(labels[key], text) for key, text in texts.items() if text]
+
+
+def _limits(job: Job, labels: dict[str, str]) -> str:
+    from hermes_cron.domain.money import dollars
+
+    limits = job.limits
+    text = labels["limits_said"].format(minutes=limits.minutes, iterations=limits.iterations)
+    text += labels["tokens"].format(n=f"{limits.tokens:,}") if limits.tokens else ""
+    text += labels["usd"].format(usd=dollars(limits.cost_usd)) if limits.cost_usd else ""
+    return text + (labels["usd_day"].format(usd=dollars(limits.cost_usd_per_day)) if limits.cost_usd_per_day else "")
+
+
+def _again(job: Job, labels: dict[str, str]) -> str:
+    from hermes_cron.jobs.save import span_text
+
+    retries = job.retries
+    if not retries.attempts:
+        return labels["again_none"]
+    on = labels["again_on"].format(on=", ".join(retries.on)) if retries.on else ""
+    return labels["again_said"].format(n=retries.attempts, backoff=span_text(retries.backoff), on=on)
+
+
+def _checks(job: Job, labels: dict[str, str]) -> str:
+    """A line each, in the words in which a run's evidence names them."""
+    from hermes_cron.checks.words import says
+
+    lines = [says(check) for check in job.checks]
+    wanted = job.on_check_failure
+    if wanted.attempts:
+        lines.append(labels["on_failure"].format(n=wanted.attempts))
+    if wanted.notify:
+        lines.append(labels["on_failure_told"].format(targets=", ".join(wanted.notify)))
+    return "\n".join(lines)
+
+
+def _sends(job: Job, labels: dict[str, str]) -> str:
+    if not job.deliver.to:
+        return ""
+    title = labels["sends_title"].format(title=job.deliver.title) if job.deliver.title else ""
+    return labels["sends_to"].format(what=labels[job.deliver.when], targets=", ".join(job.deliver.to)) + title
+
+
+def _pings(job: Job, labels: dict[str, str]) -> str:
+    """The address itself is as good as a key to whoever has it."""
+    return "" if job.ping is None else job.ping if job.ping.startswith("secret:") else labels["url"]
 
 
 def _first(job: Job) -> str:
@@ -124,17 +201,37 @@ def _place_facts(state: Cli, file: Opened, labels: dict[str, str]) -> list[tuple
 
     listed = file.listed
     zone = ZoneInfo(listed.summary.get("timezone", "UTC"))
-    last = labels["never"]
-    if listed.last is not None:
-        reason = f" ({listed.last.reason})" if listed.last.reason else ""
-        at = when.whole(listed.last.at, zone, state.lang)
-        last = labels["last_run"].format(at=at, state=listed.last.state, reason=reason, run=listed.last.run_id)
     return [
-        (labels["last"], last),
+        (labels["last"], _last(listed.last, zone, state, labels)),
+        *((labels["incident"], text) for text in _incidents(state, listed.uid, zone, labels)),
         (labels["result"], f"{home_path(state.home.outputs / listed.name)}/"),
         (labels["file"], home_path(state.home.jobs / listed.file_name)),
         (labels["id"], listed.uid),
     ]
+
+
+def _last(last: LastRun | None, zone: ZoneInfo, state: Cli, labels: dict[str, str]) -> str:
+    """How it ended, whether that was proved, whether it arrived."""
+    if last is None:
+        return labels["never"]
+    reason = f" ({last.reason})" if last.reason else ""
+    arrived = sent.brief(last.sent, state.lang)
+    facts = [f"{last.state}{reason}", last.verdict or "", labels["arrived"].format(sent=arrived) if arrived else ""]
+    return labels["last_run"].format(
+        at=when.whole(last.at, zone, state.lang), state=", ".join(fact for fact in facts if fact), run=last.run_id
+    )
+
+
+def _incidents(state: Cli, uid: str, zone: ZoneInfo, labels: dict[str, str]) -> Iterator[str]:
+    """Failures of the job that are not solved."""
+    from hermes_cron.store import incident_desk
+
+    with state.app.store.read() as conn:
+        open_ones = [each for each in incident_desk.listed(conn, limit=1000) if each.job_uid == uid]
+    for each in open_ones:
+        since = when.whole(each.opened_at, zone, state.lang)
+        said = "incident_said" if each.acked_at is None else "incident_acked"
+        yield labels[said].format(id=each.id, kind=each.kind, n=each.failures, since=since, by=each.acked_by)
 
 
 def _next(next_due: datetime | None, zone: ZoneInfo, lang: str, *, blocked: bool) -> str:

@@ -45,6 +45,8 @@ def test_the_screen(screens: Screens) -> None:
         "  missed     latest (grace half the period, 2 min to 2 h)",
         "  overlap    skip",
         "  limits     5 min, 9 model calls",
+        "  again      3 more after 5m, doubling",
+        "  is held    after 5 failures in a row",
         "  keeps      200 runs, 90 days",
         "  tags       dba",
         "  last run   never",
@@ -52,6 +54,51 @@ def test_the_screen(screens: Screens) -> None:
         "  file       ~/home/jobs/daily.md",
     ]
     assert lines[-1].startswith("  id         ")
+
+
+PROVED = """\
+---
+schedule: every day 9am
+timezone: Asia/Shanghai
+databases: [prod]
+fallback_models: [small-1]
+limits: {minutes: 5, iterations: 9, tokens: 60000, cost_usd: 0.2, cost_usd_per_day: 0.5}
+retries: {attempts: 1, backoff: 90s, on: [interrupted]}
+pause_after: 0
+checks:
+  - sql: {database: prod, query: "select count(*) from orders", at_least: 0}
+  - report: {matches: "Checked"}
+on_check_failure: {attempts: 1, notify: [phone]}
+deliver: {to: [ops-chat], when: change, title: "{{ job.name }}"}
+ping: https://hc.example/0f9d
+---
+inspect prod db
+"""
+
+
+def test_what_proves_a_run_and_who_hears_of_it(screens: Screens, home: Home) -> None:
+    with home.config.open("a") as config:
+        for name in ("ops-chat", "phone"):
+            config.write(f'[targets.{name}]\nkind = "file"\npath = "{name}.jsonl"\n')
+    screens.job("proved", PROVED)
+    screens("check")
+    shown = screens("show", "proved").out
+    assert [line for line in shown.splitlines() if line.startswith("  ") and "https" in line] == [], "as good as a key"
+    wanted = """\
+  else by    small-1
+  missed     latest (grace half the period, 2 min to 2 h)
+  overlap    skip
+  limits     5 min, 9 model calls, 60,000 tokens, 0.20 USD a run, 0.50 USD a day
+  again      1 more after 90s, doubling, on interrupted
+  is held    never for its failures
+  checks     sql prod: select count(*) from orders, at_least 0
+             report matches "Checked"
+             on failure: the agent is asked again, 1 at most
+             on failure: told to phone
+  sends      reports that differ from the last to ops-chat, titled {{ job.name }}
+  pings      a URL
+"""
+    assert wanted in shown
 
 
 def test_json(screens: Screens) -> None:
@@ -81,7 +128,10 @@ def test_a_name_a_beginning_or_an_id_find_a_job(screens: Screens) -> None:
 
 def test_edit_keeps_the_text_of_the_file(screens: Screens, home: Home) -> None:
     out = screens("edit", "daily", "--schedule", "tomorrow 8am", "--minutes", "7", "--tag", "a,b").out
-    assert out == "Changed daily\n  when  on 2026-12-02 at 08:00, Asia/Shanghai\n  next  Wed 2026-12-02 08:00\n"
+    assert out == (
+        "Changed daily\n  when    on 2026-12-02 at 08:00, Asia/Shanghai\n  next    Wed 2026-12-02 08:00\n"
+        "  result  ~/home/outputs/daily/ only; it is sent to nobody\n"
+    )
     assert (home.jobs / "daily.md").read_text() == (
         FILE.replace("every day 9am", '"2026-12-02T08:00+08:00"')
         .replace("[dba]", "[a, b]")
