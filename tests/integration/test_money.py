@@ -1,0 +1,203 @@
+"""Money end to end: what the stub billed, what `usage` says and what the counters hold are one number; caps hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_cron.home import Home
+from hermes_cron.store.spending import COST, TOKENS
+from hermes_cron.testing import StubServer
+from tests.conftest import RunCli, clean_env
+from tests.serving import Serving, until
+
+CONFIG = """\
+timezone = "UTC"
+[model]
+name = "main"
+max_tokens = 200
+[prices.main]
+input = 1.0
+output = 10.0
+cached = 0.1
+[prices.spare]
+input = 2.0
+output = 20.0
+"""
+
+
+def model_env(stub: StubServer) -> dict[str, str]:
+    return {"OPENAI_BASE_URL": stub.base_url, "OPENAI_API_KEY": "k"}
+
+
+def configure(home: Home, more: str = "") -> None:
+    home.config.write_text(CONFIG + more)
+
+
+def job(home: Home, name: str, *lines: str) -> None:
+    (home.jobs / f"{name}.md").write_text(
+        "\n".join(["---", "schedule: every day 9am", "timezone: UTC", "tools: [now]", *lines, "---", "look", ""])
+    )
+
+
+def used(prompt: int, completion: int, cached: int = 0) -> dict[str, Any]:
+    return {
+        "usage": {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "prompt_tokens_details": {"cached_tokens": cached},
+        }
+    }
+
+
+LOOK = {"tool_calls": [{"name": "now", "arguments": {}}]}
+
+
+def billed(stub: StubServer, *, cut: bool = False) -> dict[str, tuple[int, int]]:
+    """Tokens by model that the provider would bill, without the calls whose answer never came whole (or those)."""
+    sums: dict[str, Counter[str]] = {}
+    for call in stub.usages:
+        if call.prompt_tokens is not None and call.cut == cut:
+            of = sums.setdefault(call.model, Counter())
+            of.update({"in": call.prompt_tokens, "out": call.completion_tokens or 0})
+    return {model: (of["in"], of["out"]) for model, of in sums.items()}
+
+
+def counted(store: Path, name: str = TOKENS) -> dict[tuple[str, str], float]:
+    with closing(sqlite3.connect(store)) as connection:
+        rows = connection.execute("SELECT labels, value FROM counters WHERE name = ?", (name,)).fetchall()
+    found = [(json.loads(labels), value) for labels, value in rows]
+    return {(labels["model"], labels.get("type", "")): value for labels, value in found}
+
+
+def by_model(told: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    return {line["model"]: (line["tokens"]["input"], line["tokens"]["output"]) for line in told["lines"]}
+
+
+def test_usage_counters_and_the_stubs_log_agree_to_the_token(home: Home, run_cli: RunCli) -> None:
+    """A run with a tool call, a reply that was empty and asked for again, and a model that was down and replaced."""
+    configure(home)
+    job(home, "plain")
+    job(home, "spared", "fallback_models: [spare]")
+    script = {
+        "conversations": [
+            {"model": "spare", "replies": [{"text": "from the spare", **used(310, 7)}]},
+        ],
+        "replies": [
+            {**LOOK, **used(1001, 21, 600)},
+            {"text": "", **used(1103, 2)},
+            {"text": "done", **used(1103, 13, 1000)},
+            {"repeat": True, "status": 503, "body": {"error": {"message": "down"}}},
+        ],
+    }
+    with StubServer(script) as stub:
+        first = json.loads(run_cli("run", "plain", "--json", env=model_env(stub)).out)
+        second = json.loads(run_cli("run", "spared", "--json", env=model_env(stub)).out)
+        bill = billed(stub)
+    assert (first["state"], second["state"]) == ("ok", "ok")
+    assert bill == {"main": (1001 + 1103 + 1103, 21 + 2 + 13), "spare": (310, 7)}
+    told = json.loads(run_cli("usage", "--by", "model", "--json").out)
+    assert by_model(told) == bill
+    assert told["total"]["calls"] == 4
+    cost = {
+        "main": ((3207 - 1600) * 1.0 + 1600 * 0.1 + 36 * 10.0) / 1e6,
+        "spare": (310 * 2.0 + 7 * 20.0) / 1e6,
+    }
+    assert {line["model"]: line["cost_usd"] for line in told["lines"]} == pytest.approx(cost)
+    assert counted(home.store) == {
+        ("main", "input"): 3207 - 1600, ("main", "cache_read"): 1600, ("main", "output"): 36,
+        ("spare", "input"): 310, ("spare", "output"): 7,
+    }  # fmt: skip
+    assert {model: value for (model, _), value in counted(home.store, COST).items()} == pytest.approx(cost)
+    assert first["tokens"] == {"input": 3207, "output": 36, "cached": 1600}
+    assert told["lost"]["calls"] == 0
+    with closing(sqlite3.connect(home.store)) as connection:
+        assert connection.execute("SELECT count(*) FROM spend").fetchone() == (0,), "no cap, so nothing extra is kept"
+
+
+def test_a_call_whose_answer_never_came_is_lost_and_stays_reserved(home: Home) -> None:
+    """The process is killed while the provider works. Whoever goes on finishes; the paid, lost call is said apart."""
+    configure(home, "[budget]\ntokens_per_day = 1000000\n")
+    job(home, "plain")
+    script = [
+        {**LOOK, **used(1001, 21)},
+        {"text": "never seen", "delay_ms": 60_000, **used(1103, 13)},
+        {"text": "done", **used(1103, 13)},
+    ]
+    with StubServer(script) as stub:
+        serving = Serving(home, env=model_env(stub))
+        clock = {"HERMES_CRON_TESTING": "1", "HERMES_CRON_CLOCK_FILE": str(serving.clock)}
+        running = subprocess.Popen(
+            [sys.executable, "-m", "hermes_cron", "run", "plain"],
+            env=clean_env({"HERMES_CRON_HOME": str(home.root), **clock, **model_env(stub)}),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        until(lambda: len(stub.requests) == 2, "the second call is made")
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+        with serving:
+            until(lambda: [run["state"] for run in serving.runs()] == ["ok"], serving.runs)
+        bill = billed(stub)
+    told = serving.ask("usage", "--by", "model")
+    assert by_model(told) == {"main": (1001 + 1103, 21 + 13)}
+    assert bill["main"][0] - by_model(told)["main"][0] in (0, 1103), "the stub may bill the call it could not answer"
+    assert told["lost"]["calls"] == 1
+    assert told["lost"]["tokens"] >= 1103 + 13, "at its worst case"
+    text = serving.cli("usage").out
+    assert "reserved by runs that died or got no answer: up to " in text
+    assert counted(home.store) == {("main", "input"): 2104, ("main", "output"): 34}, "the lost call is in no counter"
+
+
+CALL = 1050
+"""Tokens of each call of the race."""
+
+
+def test_eight_parallel_runs_never_pass_a_daily_cap_by_one_call(home: Home) -> None:
+    cap = 60_000
+    configure(home, f"[budget]\ntokens_per_day = {cap}\n")
+    again = {"tool_calls": [{"name": "now", "arguments": {"n": "{{n}}"}}], **used(CALL - 50, 50), "repeat": True}
+    script = {"by": "turn", "replies": [again]}
+    with StubServer(script) as stub:
+        env = clean_env({"HERMES_CRON_HOME": str(home.root), **model_env(stub)})
+        racing = [
+            subprocess.Popen(
+                [sys.executable, "-m", "hermes_cron", "run", "--prompt", f"look {number}", "--json"],
+                env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )
+            for number in range(8)
+        ]  # fmt: skip
+        told = [(each, *each.communicate(timeout=120)) for each in racing]
+        calls = len(stub.requests)
+        total = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in stub.usages)
+    ended = [json.loads(out) for _, out, _ in told]
+    assert {(run["state"], run["reason"]) for run in ended} == {("budget_exhausted", "budget.tokens_per_day")}
+    assert total == calls * CALL
+    assert total <= cap
+    assert total > cap - 10_000, "the cap is used, up to what one more call could have taken"
+    spent = json.loads(
+        subprocess.run(
+            [sys.executable, "-m", "hermes_cron", "usage", "--json"], env=env, capture_output=True, check=True
+        ).stdout
+    )
+    assert spent["total"]["tokens"]["input"] + spent["total"]["tokens"]["output"] == total
+    assert spent["lost"]["calls"] == 0
+
+
+def test_a_capped_model_without_a_price_makes_no_call(home: Home, run_cli: RunCli) -> None:
+    configure(home, "[budget]\ncost_usd_per_day = 5.0\n")
+    with StubServer(["never asked"]) as stub:
+        done = run_cli("run", "--prompt", "look", "--json", env={**model_env(stub), "HERMES_CRON_MODEL": "nameless"})
+        assert stub.requests == []
+    told = json.loads(done.out)
+    assert (done.rc, told["state"], told["reason"]) == (1, "budget_exhausted", "budget.cost_usd_per_day")
+    assert "nobody knows what nameless costs" in told["error"]
