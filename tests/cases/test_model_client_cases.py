@@ -18,7 +18,10 @@ from hermes_cron.errors import (
     StreamStalled,
     StreamTruncated,
 )
+from hermes_cron.home import Home
+from hermes_cron.testing import StubServer
 from tests.model_rig import Monotonic, request, rig
+from tests.serving import Serving, write_job
 
 CASES = {
     case["id"]: case
@@ -186,21 +189,23 @@ def test_frames_without_content_keep_nothing_alive(frame: Any, begun: bool) -> N
     assert "180" in caught.value.message
 
 
-@pytest.mark.parametrize("key", ["content", "reasoning_content", "reasoning"])
-def test_a_long_answer_lives_while_words_arrive(key: str) -> None:
-    """C210: one token a second for 900 s under a limit of 600 s."""
-    clock = Monotonic()
-    frames = [delta(**{key: "w"}) for _ in range(300)] + [delta(content="end"), FINISH]
-
-    class Slow(Monotonic):
-        def __call__(self) -> float:
-            self.at += 1  # at least one look a frame: 300 frames take 300 s and more
-            return self.at
-
-    clock = Slow()
-    with rig([{"chunks": frames, "chunk_delay_ms": 0.2}], time=clock, stream=True, stall_s=100) as r:
-        assert r.model.complete(request(timeout_s=120)).text.endswith("end")
-    assert clock.at > 120
+@pytest.mark.parametrize(
+    "piece",
+    [
+        pytest.param({"content": "w"}, id="C210"),
+        pytest.param({"reasoning_content": "w"}, id="reasoning"),
+        pytest.param({"reasoning": "w"}, id="reasoning-as-ollama-spells-it"),
+        pytest.param({"tool_calls": [{"index": 0, "function": {"arguments": " "}}]}, id="a-call-in-pieces"),
+    ],
+)
+def test_a_long_answer_lives_while_words_arrive(piece: dict[str, Any]) -> None:
+    """A piece a second for 900 s under a limit of 600 s on silence: each frame is at least one look at the clock."""
+    limit_s = CASES["C210"]["input"]["inactivity_timeout"]
+    frames = [START, *[delta(**piece)] * 900] if "tool_calls" in piece else [delta(**piece)] * 900
+    clock = Monotonic(step=1)
+    with rig([{"chunks": [*frames, delta(content="end"), FINISH]}], time=clock, stream=True, stall_s=limit_s) as r:
+        assert r.model.complete(request(timeout_s=limit_s)).text.endswith("end")
+    assert clock.at > 900
 
 
 def test_a_stream_ends_with_the_run_however_many_words_arrive() -> None:
@@ -224,11 +229,37 @@ def test_a_stream_that_goes_silent_stalls_in_real_time() -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
-def test_a_server_that_never_answers_meets_the_limit(stream: bool) -> None:
+@pytest.mark.parametrize(
+    "silence",
+    [
+        pytest.param({"hang": True}, id="C211"),
+        pytest.param({"chunks": [], "end": "hang"}, id="headers-and-no-more"),
+        pytest.param({"chunks": [": ping"] * 400, "chunk_delay_ms": 20}, id="pings-alone"),
+    ],
+)
+def test_a_server_that_never_answers_meets_the_limit(silence: dict[str, Any], stream: bool) -> None:
     started = time.monotonic()
-    with rig([{"hang": True}], real_time=True, stream=stream) as r, pytest.raises(ModelTimeout):
+    with rig([silence], real_time=True, stream=stream) as r, pytest.raises((ModelTimeout, StreamStalled)) as caught:
         r.model.complete(request(timeout_s=0.3))
-    assert 0.25 < time.monotonic() - started < 2
+    assert 0.25 < time.monotonic() - started < 5
+    assert caught.value.passing
+    assert stream or type(caught.value) is ModelTimeout
+
+
+def test_c211_a_run_by_hand_fails_in_its_limit_and_gives_its_job_free(home: Home) -> None:
+    """One of a schedule waits first (tests/integration/test_model_faults.py, never-answers)."""
+    home.config.write_text('timezone = "UTC"\n[model]\ntimeout_s = 1\n', encoding="utf-8")
+    write_job(home, "j", "schedule: every day 9am", prompt="look")
+    with StubServer([{"hang": True}, "all is well"]) as stub:
+        env = {"OPENAI_BASE_URL": stub.base_url, "HERMES_CRON_MODEL": "m", "OPENAI_API_KEY": "k"}
+        serving = Serving(home, env=env)
+        ran = serving.cli("run", "j")
+        expected = CASES["C211"]["expected"]
+        (run,) = serving.runs("j")
+        assert (ran.rc, run["state"], run["reason"]) == (1, "failed", expected["reason"])
+        assert run["slot"] is None
+        assert len(stub.requests) == 1
+        assert serving.cli("run", "j").rc == 0  # the claim was released
 
 
 # --- C213 ---------------------------------------------------------------------------------------------------------
