@@ -140,7 +140,9 @@ def test_a_dear_schedule_under_a_small_cap_is_refused_with_a_cheaper_one(screens
     cheaper = json.loads(screens("add", "*/1 * * * *: check the build", "--json", rc=4, **env).err)["error"]
     assert cheaper["code"] == "BudgetExceeded"
     screens("add", f"{cheaper['cheaper']}: check the build", **env)
-    assert "  更省        每个工作日早上9点\n" in screens("add", "每分钟：检查构建", rc=4, LANG="zh_CN.UTF-8", **env).err
+    assert (
+        "  更省        每个工作日早上9点\n" in screens("add", "每分钟：检查构建", rc=4, LANG="zh_CN.UTF-8", **env).err
+    )
     screens("add", "*/1 * * * *: check the build", HERMES_CRON_MODEL="my-local", rc=4)
     assert "cannot" not in screens("add", "*/1 * * * *", "--script", "df", **env).err
     screens("config", "set", "budget.cost_usd_per_month", "8208")
