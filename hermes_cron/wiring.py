@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hermes_cron.scheduler.sending import Sender
     from hermes_cron.scheduler.service import Service
     from hermes_cron.scheduler.timers import Wakes
+    from hermes_cron.snapshots.repository import SnapshotRepository
     from hermes_cron.store.engine import Store
     from hermes_cron.store.jobs import Source, Synced, Understood
     from hermes_cron.store.outbox import DeliveryView
@@ -98,6 +99,13 @@ class App:
     def redact(self, text: str) -> str:
         """The text without the vault's values. Looks at the vault as it is now."""
         return self.vault.redactor().redact(text)
+
+    @cached_property
+    def snapshots(self) -> SnapshotRepository:
+        """The history of the home. Files that hold a value of the vault stay out of it."""
+        from hermes_cron.snapshots.repository import SnapshotRepository
+
+        return SnapshotRepository(self.home.root, self.clock, forbidden=self.vault.finder)
 
     @cached_property
     def skills(self) -> SkillLibrary:

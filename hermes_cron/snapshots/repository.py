@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_cron import files
 from hermes_cron.errors import Conflict, HermesCronError, SnapshotFailed
 from hermes_cron.snapshots import apply
-from hermes_cron.snapshots.scan import Forbidden, LeftOut, StatCache, scan
+from hermes_cron.snapshots.scan import NOTHING, Forbidden, LeftOut, StatCache, scan
 from hermes_cron.snapshots.trees import Entry, Mode, Objects, Oid
 
 if TYPE_CHECKING:
@@ -94,11 +94,11 @@ class Changed:
 class SnapshotRepository:
     """``snapshots.git`` of a home. Every method that writes is alone, across processes."""
 
-    def __init__(self, root: Path, clock: Clock, *, forbidden: Forbidden | None = None) -> None:
+    def __init__(self, root: Path, clock: Clock, *, forbidden: Callable[[], Forbidden] = lambda: NOTHING) -> None:
         self.root = root
         self.path = root / "snapshots.git"
         self._clock = clock
-        self._forbidden = forbidden or (lambda _data: None)
+        self._forbidden = forbidden
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
@@ -162,7 +162,7 @@ class SnapshotRepository:
 
     def _present(self, repository: Repository, why: Why) -> Changed:
         cache = StatCache.load(self.path / "hermes-cron-stat")
-        found = scan(self.root, cache, forbidden=self._forbidden)
+        found = scan(self.root, cache, forbidden=self._forbidden())
         head = self._head(repository)
         tree, trees = found.tree()
         made = None

@@ -12,9 +12,10 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from hermes_cron.files import TEMP_PREFIX
 from hermes_cron.snapshots.trees import Entry, Files, Mode, Oid, blob_id, nest
@@ -83,15 +84,25 @@ class StatCache:
         temporary.replace(self.path)
 
 
-Forbidden = Callable[[bytes], str | None]
-"""Why these bytes must not be kept (a value of the vault), or None."""
+class Forbidden(Protocol):
+    """Why these bytes must not be kept (a value of the vault), or None. Another ``stamp``, perhaps another answer."""
+
+    stamp: str
+
+    def __call__(self, data: bytes, /) -> str | None: ...
 
 
-def _nothing(_data: bytes) -> str | None:
-    return None
+class _Nothing:
+    stamp = ""
+
+    def __call__(self, _data: bytes, /) -> str | None:
+        return None
 
 
-def scan(root: Path, cache: StatCache, *, forbidden: Forbidden = _nothing, max_bytes: int = MAX_BYTES) -> Scan:
+NOTHING: Forbidden = _Nothing()
+
+
+def scan(root: Path, cache: StatCache, *, forbidden: Forbidden = NOTHING, max_bytes: int = MAX_BYTES) -> Scan:
     """Look at the home. ``cache`` is brought up to date in memory; save it when the snapshot is made."""
     look = _Look(os.fsencode(root), cache, forbidden, max_bytes)
     for name in ROOTS:

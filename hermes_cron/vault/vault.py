@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from hermes_cron import config_keys, files
 from hermes_cron.errors import ConfigError, NotFound, Usage, VaultError
 from hermes_cron.settings import Environment, environment
+from hermes_cron.vault.finder import Finder
 from hermes_cron.vault.keys import key_place, make_key, read_key
 from hermes_cron.vault.redaction import Redactor
 
@@ -126,11 +127,13 @@ class Vault:
         """
         state = self._state()
         if self._redactor is None or self._redactor[0] != state:
-            entries = self._read()
-            key = self._key() if entries else None
-            values = {name: self._open(name, entry, key) for name, entry in entries.items()} if key else {}
-            self._redactor = (state, Redactor({**self._unnamed(with_master_key=key is not None), **values}))
+            values = self._values()
+            self._redactor = (state, Redactor({**self._unnamed(with_master_key=bool(values)), **values}))
         return self._redactor[1]
+
+    def finder(self) -> Finder:
+        """What finds the values known now in files."""
+        return Finder(repr(self._state()), self._values)
 
     # --- inside ------------------------------------------------------------------------------------------------
 
@@ -145,6 +148,11 @@ class Vault:
         except FileNotFoundError:
             return None
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+    def _values(self) -> dict[str, str]:
+        entries = self._read()
+        key = self._key() if entries else None
+        return {name: self._open(name, entry, key) for name, entry in entries.items()} if key else {}
 
     def _key(self) -> MultiFernet:
         place = self._key_place

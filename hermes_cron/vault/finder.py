@@ -1,0 +1,27 @@
+"""Does this file hold a secret, so that it must not be kept in a history that is pushed and shared?
+
+Only whole values as they are: the history asks of every file, and a false alarm would leave a good file out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from hermes_cron.vault.redaction import SHORTEST
+
+
+class Finder:
+    """One look at the vault. ``stamp`` is another after every change of it; nothing is opened before the first call."""
+
+    def __init__(self, stamp: str, values: Callable[[], Mapping[str, str]]) -> None:
+        self.stamp = stamp
+        self._open = values
+        self._values: dict[bytes, str] | None = None
+
+    def __call__(self, data: bytes) -> str | None:
+        """Whose value stands there, as a reason for people; None when there is none. Raises VaultError."""
+        if self._values is None:
+            opened = ((name, value.strip()) for name, value in self._open().items())
+            self._values = {value.encode(): name for name, value in opened if len(value) >= SHORTEST}
+        found = next((name for value, name in self._values.items() if value in data), None)
+        return None if found is None else f'it holds the value of the secret "{found}"'
