@@ -35,6 +35,7 @@ _LABELS = {
         "last": "last run", "result": "result", "file": "file", "id": "id",
         "sends": "sends", "checks": "checks", "again": "again", "holds": "is held", "pings": "pings",
         "fallback": "else by", "incident": "incident",
+        "lost": "not sent", "lost_said": "{target}: {error} ({state}; hermes-cron outbox retry {id})",
         "always": "every report", "change": "reports that differ from the last", "failure": "failures only",
         "sends_to": "{what} to {targets}", "sends_title": ", titled {title}",
         "again_none": "not tried again", "again_said": "{n} more after {backoff}, doubling{on}",
@@ -60,6 +61,7 @@ _LABELS = {
         "last": "上次运行", "result": "结果", "file": "文件", "id": "编号",
         "sends": "发送", "checks": "核查", "again": "重试", "holds": "挂起", "pings": "心跳",
         "fallback": "备用", "incident": "故障",
+        "lost": "未送达", "lost_said": "{target}：{error}（{state}；hermes-cron outbox retry {id}）",
         "always": "每份报告", "change": "与上一份不同的报告", "failure": "仅失败",
         "sends_to": "{what}，发到 {targets}", "sends_title": "，标题 {title}",
         "again_none": "不重试", "again_said": "最多再试 {n} 次，首次等 {backoff}，逐次加倍{on}",
@@ -203,6 +205,7 @@ def _place_facts(state: Cli, file: Opened, labels: dict[str, str]) -> list[tuple
     zone = ZoneInfo(listed.summary.get("timezone", "UTC"))
     return [
         (labels["last"], _last(listed.last, zone, state, labels)),
+        *((labels["lost"], text) for text in _lost(state, listed.last, labels)),
         *((labels["incident"], text) for text in _incidents(state, listed.uid, zone, labels)),
         (labels["result"], f"{home_path(state.home.outputs / listed.name)}/"),
         (labels["file"], home_path(state.home.jobs / listed.file_name)),
@@ -220,6 +223,20 @@ def _last(last: LastRun | None, zone: ZoneInfo, state: Cli, labels: dict[str, st
     return labels["last_run"].format(
         at=when.whole(last.at, zone, state.lang), state=", ".join(fact for fact in facts if fact), run=last.run_id
     )
+
+
+def _lost(state: Cli, last: LastRun | None, labels: dict[str, str]) -> Iterator[str]:
+    """Messages of the last run that did not arrive, or of which nobody knows, with what the target said."""
+    from hermes_cron.store import outbox
+
+    if last is None or not any(last.sent.get(word) for word in ("failed", "unknown")):
+        return
+    with state.app.store.read() as conn:
+        found = outbox.of_runs(conn, [last.run_id]).get(last.run_id, [])
+    for each in found:
+        if each.state in ("failed", "unknown"):
+            error = output.one_line(each.error or each.reason or "-")
+            yield labels["lost_said"].format(target=each.target, error=error, state=each.state, id=each.id)
 
 
 def _incidents(state: Cli, uid: str, zone: ZoneInfo, labels: dict[str, str]) -> Iterator[str]:
