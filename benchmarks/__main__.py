@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.figures import show
 
-NAMES = ("startup", "scheduler", "agents", "loop_floor", "memory")
+NAMES = ("startup", "scheduler", "agents", "loop_floor", "memory", "deliveries")
 
 
 def main() -> int:
