@@ -44,6 +44,7 @@ class Asking:
         self._at = 0
         self._last: Usage | None = None  # reported by the model that is asked now
         self._covered = 0  # messages that it counts
+        self._due: tuple[str | None, ModelReply] | None = None
         self.usage = Usage()
         self.model = means.header.model or None
 
@@ -70,6 +71,13 @@ class Asking:
                 break
         raise next((fault for fault in faults if fault.passing), faults[0])
 
+    def settle(self) -> None:
+        """The last reply is in the journal: until then its reservation stood for it, should this process die."""
+        if self._due is not None and self._means.purse is not None:
+            reservation, reply = self._due
+            self._means.purse.settle(reservation, usage=reply.usage, cost_usd=reply.cost_usd, model=reply.model)
+        self._due = None
+
     def _twice(self, messages: Sequence[Message], called: Callable[[], None]) -> ModelReply:
         try:
             return self._once(messages, called)
@@ -92,8 +100,7 @@ class Asking:
             raise
         if not reply.model:
             reply = replace(reply, model=name)
-        if means.purse is not None:
-            means.purse.settle(reservation, usage=reply.usage, cost_usd=reply.cost_usd, model=reply.model)
+        self._due = (reservation, reply)
         self.usage = _sum(self.usage, reply.usage)
         self.model = reply.model or self.model
         self._last, self._covered = reply.usage, len(messages) + 1
@@ -126,12 +133,12 @@ class Asking:
         """A call without a usable reply: free, or paid as the server reported, or at worst as was reserved."""
         means = self._means
         free = error.usage is None and not error.paid
-        if means.purse is not None:
-            usage, cost = (Usage(), 0.0) if free else (error.usage, error.cost_usd)
-            means.purse.settle(reservation, usage=usage, cost_usd=cost, model=name)
         if error.usage is not None:
             means.journal.spent(error.usage, model=name, cost_usd=error.cost_usd, phase=means.phase)
             self.usage = _sum(self.usage, error.usage)
+        if means.purse is not None:
+            usage, cost = (Usage(), 0.0) if free else (error.usage, error.cost_usd)
+            means.purse.settle(reservation, usage=usage, cost_usd=cost, model=name)
 
     def _next_model(self, fault: ModelError) -> bool:
         if self._at + 1 == len(self._names):

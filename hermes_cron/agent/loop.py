@@ -203,6 +203,7 @@ class _Loop:
             for at, call in enumerate(calls)
         ]
         seqs = run.journal.assistant(reply, planned, phase=run.phase)
+        self._asking.settle()
         self._messages.append(reply.message)
         if not calls:
             return self._last_word(reply)
