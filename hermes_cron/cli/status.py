@@ -13,6 +13,7 @@ import typer
 from hermes_cron.cli import jobs_known, need_you, output, when
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.clock import SystemClock
+from hermes_cron.domain.money import dollars
 
 if TYPE_CHECKING:
     from hermes_cron.domain.money import Spent
@@ -50,12 +51,13 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "deliveries": "{sent} sent, {failed} failed, {unknown} unknown, {silent} silent",
         "queued": ", {count} queued",
         "held_back": ", {count} held",
-        "today": "{used} today",
-        "month": ", {used} this month",
-        "capped": "{used} of {cap} USD",
-        "uncapped": "{used} USD",
-        "tokens": "{used} of {cap} tokens",
-        "unpriced": ", cost of {count} calls unknown",
+        "usd_today": "{used} USD today",
+        "usd_month": ", {used} this month",
+        "tokens_today": ", {used} tokens today",
+        "tokens_month": ", {used} tokens this month",
+        "of": "{used} of {cap}",
+        "unpriced": ", what {count} calls cost is unknown",
+        "unpriced_one": ", what 1 call cost is unknown",
         "dearest": "; dearest: {job} {usd}",
         "well": "nothing needs you",
         "one": "1 needs you",
@@ -85,12 +87,13 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "deliveries": "已送达 {sent}，失败 {failed}，不明 {unknown}，静默 {silent}",
         "queued": "，待发 {count}",
         "held_back": "，暂缓 {count}",
-        "today": "今天 {used}",
-        "month": "，本月 {used}",
-        "capped": "{used} / {cap} 美元",
-        "uncapped": "{used} 美元",
-        "tokens": "{used} / {cap} token",
+        "usd_today": "今天 {used} 美元",
+        "usd_month": "，本月 {used}",
+        "tokens_today": "，今天 {used} token",
+        "tokens_month": "，本月 {used} token",
+        "of": "{used}/{cap}",
         "unpriced": "，另有 {count} 次调用费用未知",
+        "unpriced_one": "，另有 1 次调用费用未知",
         "dearest": "；最贵：{job} {usd}",
         "well": "没有需要处理的事",
         "one": "1 项需要处理",
@@ -250,32 +253,30 @@ def _sent(sent: Mapping[str, int], texts: Mapping[str, str]) -> str:
 
 def _money(morning: _Morning, budget: BudgetSettings, texts: Mapping[str, str]) -> str:
     """``-`` while no model was called this month and no cap is set. What has no price is said, never taken for 0."""
-    caps = (
-        budget.cost_usd_per_day, budget.tokens_per_day, budget.cost_usd_per_month, budget.tokens_per_month
-    )  # fmt: skip
-    if not morning.month.tokens and not morning.month.unpriced and all(cap is None for cap in caps):
+    today, month = morning.today, morning.month
+    if not month.tokens and not month.unpriced and all(cap is None for cap in asdict(budget).values()):
         return "-"
-    text = texts["today"].format(used=_used(morning.today, *caps[:2], texts))
-    text += texts["month"].format(used=_used(morning.month, *caps[2:], texts))
+
+    def of(used: str, cap: str | None) -> str:
+        return used if cap is None else texts["of"].format(used=used, cap=cap)
+
+    def usd(cap: float | None) -> str | None:
+        return None if cap is None else dollars(cap)
+
+    text = texts["usd_today"].format(used=of(dollars(today.cost_usd), usd(budget.cost_usd_per_day)))
+    text += texts["usd_month"].format(used=of(dollars(month.cost_usd), usd(budget.cost_usd_per_month)))
+    if budget.tokens_per_day is not None:
+        text += texts["tokens_today"].format(used=of(f"{today.tokens:,}", f"{budget.tokens_per_day:,}"))
+    if budget.tokens_per_month is not None:
+        text += texts["tokens_month"].format(used=of(f"{month.tokens:,}", f"{budget.tokens_per_month:,}"))
+    if month.unpriced:
+        text += texts["unpriced_one" if month.unpriced == 1 else "unpriced"].format(count=month.unpriced)
     if morning.dearest is not None:
-        text += texts["dearest"].format(job=morning.dearest[0], usd=f"{morning.dearest[1]:.2f}")
+        text += texts["dearest"].format(job=morning.dearest[0], usd=dollars(morning.dearest[1]))
     return text
 
 
-def _used(spent: Spent, cost_usd: float | None, tokens: int | None, texts: Mapping[str, str]) -> str:
-    used = f"{spent.cost_usd:.2f}"
-    text = (
-        texts["uncapped"].format(used=used)
-        if cost_usd is None
-        else texts["capped"].format(used=used, cap=f"{cost_usd:.2f}")
-    )
-    if tokens is not None:
-        text += _COMMA[texts is _TEXTS["zh"]] + texts["tokens"].format(used=f"{spent.tokens:,}", cap=f"{tokens:,}")
-    return text + (texts["unpriced"].format(count=spent.unpriced) if spent.unpriced else "")
-
-
 _TOLD = ("sent", "failed", "unknown", "silent")
-_COMMA = {False: ", ", True: "，"}
 
 
 def _as_json(state: Cli, morning: _Morning) -> dict[str, Any]:
