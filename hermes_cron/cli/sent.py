@@ -85,7 +85,7 @@ def colour(result: str, checked: str | None, states: Iterable[str]) -> str | Non
     """``green`` only where all three are known to be good, ``red`` where one is known to be bad, else none."""
     told = set(states)
     if result not in _WELL or checked in _DOUBTED or told & {"failed", "unknown"}:
-        return "red" if result not in _OPEN else None
+        return None if result in _NEITHER else "red"
     good = result == "ok" and checked == "verified" and bool(told) and arrived(told)
     return "green" if good else None
 
@@ -99,7 +99,7 @@ def painted(table: str, colours: Sequence[str | None]) -> list[str]:
 
 
 _WELL = frozenset({"ok", "skipped"})
-_OPEN = frozenset({"queued", "running", "waiting_approval", "waiting_retry"})
+_NEITHER = frozenset({"queued", "running", "waiting_approval", "waiting_retry", "cancelled"})
 _DOUBTED = frozenset({"check_failed", "not_checkable"})
 
 

@@ -96,3 +96,30 @@ def _insert(connection: sqlite3.Connection, table: str, row: dict[str, object]) 
 
 def insert_span(connection: sqlite3.Connection, **row: object) -> None:
     _insert(connection, "occurrence_spans", row)
+
+
+def insert_delivery(
+    connection: sqlite3.Connection, uid: str | None, run_id: str, target: str = "ops-chat", state: str = "sent",
+    **columns: object,
+) -> None:  # fmt: skip
+    """A message of a run."""
+    at = stored(columns.pop("at", START))  # type: ignore[arg-type]
+    _insert(
+        connection, "deliveries",
+        {"kind": "report", "run_id": run_id, "job_uid": uid, "job_name": "x", "target": target, "state": state,
+         "title": "", "body": "", "created_at": at, "attempts": 1, "sent_at": at if state == "sent" else None,
+         **columns},
+    )  # fmt: skip
+
+
+def insert_approval(connection: sqlite3.Connection, uid: str | None, run_id: str, **columns: object) -> None:
+    """A question of a run, open unless ``decision`` says how it was answered."""
+    _insert(
+        connection, "approvals",
+        {"run_id": run_id, "job_uid": uid, "job_name": "x", "session_id": "s", "seq": 3, "tool": "terminal",
+         "arguments": "{}", "evidence": "[]", "asked_at": stored(START), "expires_at": stored(START), **columns},
+    )  # fmt: skip
+
+
+def insert(connection: sqlite3.Connection, table: str, **row: object) -> None:
+    _insert(connection, table, row)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hermes_cron.home import Home
-from tests.golden.screens import ZONE, Screens, insert_run, insert_span, made, stored
+from tests.golden.screens import ZONE, Screens, insert_delivery, insert_run, insert_span, made, stored
 
 
 def day(number: int, hour: int, minute: int = 0, month: int = 11) -> datetime:
@@ -32,6 +32,9 @@ def screens(home: Home, run_cli: Callable[..., Any]) -> Screens:
         insert_run(store, uid, "r7dd8", day(27, 9), took=900, state="failed", error="prod refused")
         insert_run(store, uid, "r7h9x", day(30, 9), took=3.1, verdict="verified")
         insert_run(store, uid, "r7k2m", day(1, 9, month=12), tokens_input=9000, tokens_output=120)
+        insert_delivery(store, uid, "r7h9x", attempts=3)
+        insert_delivery(store, uid, "r7dd8", kind="failure")
+        insert_delivery(store, uid, "r7k2m", state="failed", error="refused")
         insert_run(store, digest, "r7gq2", day(26, 10), after=6480, took=41, late=1)
         insert_span(
             store, job_uid=digest, revision=1, first_at=stored(day(25, 20)), last_at=stored(day(26, 8)), count=2,
@@ -43,11 +46,11 @@ def screens(home: Home, run_cli: Callable[..., Any]) -> Screens:
 
 
 SCREEN = """\
-DUE              START   TOOK    RESULT  CHECKED   SENT  TOKENS  RUN
-Tue 12-01 09:00  +0.0 s  2.9 s   ok      -         -      9,120  r7k2m
-Mon 11-30 09:00  +0.0 s  3.1 s   ok      verified  -          0  r7h9x
-Fri 11-27 09:00  +0.0 s  15 min  failed  -         -          0  r7dd8  prod refused
-Thu 11-26 09:00  +2.8 h  3.0 s   ok      verified  -          0  r7gq1  late
+DUE              START   TOOK    RESULT  CHECKED   SENT               TOKENS  RUN
+Tue 12-01 09:00  +0.0 s  2.9 s   ok      -         ops-chat failed     9,120  r7k2m
+Mon 11-30 09:00  +0.0 s  3.1 s   ok      verified  ops-chat, 3rd try       0  r7h9x
+Fri 11-27 09:00  +0.0 s  15 min  failed  -         ops-chat                0  r7dd8  prod refused
+Thu 11-26 09:00  +2.8 h  3.0 s   ok      verified  -                       0  r7gq1  late
 4 due, 4 accounted for.
 """
 
@@ -72,7 +75,10 @@ def test_merged_instants_say_into_which_run(screens: Screens) -> None:
 
 def test_only_what_failed(screens: Screens) -> None:
     lines = screens("history", "insp", "--failed").out.splitlines()
-    assert [line.split()[-3:] for line in lines[1:-1]] == [["r7dd8", "prod", "refused"]]
+    assert [line.split()[-3:] for line in lines[1:-1]] == [["failed", "9,120", "r7k2m"], ["r7dd8", "prod", "refused"]]
+    with screens.store() as store:
+        store.execute("UPDATE runs SET verdict = 'not_checkable' WHERE id = 'r7gq1'")
+    assert [line.split()[-1] for line in screens("history", "insp", "--failed").out.splitlines()[3:-1]] == ["late"]
 
 
 def test_limit_and_since(screens: Screens) -> None:
@@ -96,6 +102,9 @@ def test_json_has_the_facts_of_each_row(screens: Screens) -> None:
         "job": "log-digest", "scheduled_at": "2026-11-26T10:00:00+08:00", "state": "ran", "reason": None,
         "run_id": "r7gq2", "late": True, "result": "ok",
     }  # fmt: skip
+    assert (first["sent"], second["sent"]) == ([], [])
+    sent = json.loads(screens("history", "insp", "--json").out)["history"][1]["sent"]
+    assert [(each["target"], each["state"], each["attempts"]) for each in sent] == [("ops-chat", "sent", 3)]
     assert (second["state"], second["run_id"], second["into"]) == ("merged", "r7gq2", "2026-11-26T10:00:00+08:00")
     assert (found["missing"], found["due"] - found["waiting"]) == ([], found["accounted_for"])
 

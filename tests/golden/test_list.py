@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hermes_cron.home import Home
-from tests.golden.screens import ZONE, Screens, insert_run, made, stored
+from tests.golden.screens import ZONE, Screens, insert_delivery, insert_run, made, stored
 
 
 def job(schedule: str, *keys: str) -> str:
@@ -34,7 +34,10 @@ def screens(home: Home, run_cli: Callable[..., Any]) -> Screens:
     with screens.store() as store:
         uids = dict(store.execute("SELECT name, uid FROM jobs"))
         insert_run(store, uids["inspect-prod-db"], "r1", datetime(2026, 11, 30, 9, tzinfo=ZONE), verdict="verified")
-        insert_run(store, uids["disk-watchdog"], "r2", datetime(2026, 11, 30, 10, 40, tzinfo=ZONE), state="skipped")
+        insert_delivery(store, uids["inspect-prod-db"], "r1")
+        insert_run(store, uids["disk-watchdog"], "r2", datetime(2026, 11, 30, 10, 40, tzinfo=ZONE), silent=1)
+        insert_delivery(store, uids["disk-watchdog"], "r2", state="silent")
+        insert_delivery(store, uids["disk-watchdog"], "r2", "https://hc.example", state="failed", kind="ping")
         held = stored(datetime(2026, 11, 30, 10, 42, tzinfo=ZONE) - timedelta(days=12))
         store.execute("UPDATE jobs SET held_reason='5 failures', held_at=? WHERE name='old-report'", (held,))
         for name, due in (("inspect-prod-db", (12, 1, 9, 0)), ("disk-watchdog", (11, 30, 10, 45))):
@@ -44,21 +47,17 @@ def screens(home: Home, run_cli: Callable[..., Any]) -> Screens:
 
 
 SCREEN = """\
-NAME                 WHEN           NEXT         LAST         RESULT   CHECKED   SENT
-add-missing-indexes  Sun 02:30      12-06 02:30  -            -        -         -
-disk-watchdog        every 5 min    10:45        10:40        skipped  -         -
-inspect-prod-db      workday 09:00  12-01 09:00  09:00        ok       verified  -
-old-report           held 12 days   -            -            -        -         -
-resting              paused         -            -            -        -         -
-检查数据库           daily 09:00    09:00        -            -        -         -
+NAME                 WHEN           NEXT         LAST   RESULT  CHECKED   SENT
+add-missing-indexes  Sun 02:30      12-06 02:30  -      -       -         -
+disk-watchdog        every 5 min    10:45        10:40  ok      -         silent
+inspect-prod-db      workday 09:00  12-01 09:00  09:00  ok      verified  1 of 1
+old-report           held 12 days   -            -      -       -         -
+resting              paused         -            -      -       -         -
+检查数据库           daily 09:00    09:00        -      -       -         -
 broken-job           BROKEN jobs/broken-job.md:4 unknown key "shedule", did you mean "schedule"?
 
 2 need you:  hermes-cron status
 """
-
-
-def squeezed(text: str) -> list[list[str]]:
-    return [line.split() for line in text.splitlines()]
 
 
 def test_the_screen(screens: Screens) -> None:
@@ -66,10 +65,7 @@ def test_the_screen(screens: Screens) -> None:
     assert done.err == ""
     lines = done.out.splitlines()
     wanted = SCREEN.splitlines()
-    assert [line.split() for line in lines[:6]] == [line.split() for line in wanted[:6]]
-    assert lines[7:] == wanted[7:]
-    assert lines[6].startswith("检查数据库           daily 09:00")
-    assert lines[0].index("WHEN") == lines[1].index("Sun")
+    assert lines == wanted
 
 
 def test_long_has_the_descriptions(screens: Screens) -> None:
@@ -90,9 +86,35 @@ def test_json(screens: Screens) -> None:
     assert by_name["检查数据库"]["description"] == "look"
     assert by_name["inspect-prod-db"]["next"] == "2026-12-01T09:00:00+08:00"
     assert (by_name["inspect-prod-db"]["result"], by_name["inspect-prod-db"]["checked"]) == ("ok", "verified")
+    assert by_name["inspect-prod-db"]["sent"] == {"sent": 1}
+    assert (by_name["disk-watchdog"]["sent"], by_name["resting"]["sent"]) == ({"silent": 1}, None)
     assert by_name["broken-job"]["broken"].startswith("jobs/broken-job.md:4 unknown key")
     assert by_name["old-report"]["held"] == "5 failures"
     assert by_name["resting"]["paused"] == "holiday"
+
+
+@pytest.mark.parametrize(
+    ("states", "word"),
+    [
+        (("sent", "sent"), "2 of 2"),
+        (("sent", "queued"), "1 of 2"),
+        (("sent", "silent"), "1 of 1"),
+        (("sent", "failed"), "failed"),
+        (("sent", "unknown"), "unknown"),
+        (("unknown", "failed"), "failed"),
+        (("queued",), "queued"),
+        (("held",), "held"),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, tuple) else None,
+)
+def test_what_did_not_arrive_is_never_shown_as_sent(screens: Screens, states: tuple[str, ...], word: str) -> None:
+    with screens.store() as store:
+        (uid,) = store.execute("SELECT uid FROM jobs WHERE name = 'inspect-prod-db'").fetchone()
+        store.execute("DELETE FROM deliveries")
+        for number, state in enumerate(states):
+            insert_delivery(store, uid, "r1", f"target-{number}", state)
+    line = next(line for line in screens("list").out.splitlines() if line.startswith("inspect-prod-db"))
+    assert line.endswith(f"verified  {word}")
 
 
 def test_a_broken_file_runs_its_last_good_version(screens: Screens) -> None:
