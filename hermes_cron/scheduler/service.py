@@ -313,6 +313,8 @@ class Service:
                     late_s=round(late_s, 3),
                 )
             )
+            if run.job.ping is not None:
+                self._kick()  # an outside switch measures from its start signal
 
     def _tell_missed(self, missed: Iterable[tuple[str, Span]]) -> None:
         for name, span in missed:
@@ -504,7 +506,7 @@ class Service:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def _drain(self, code: int) -> int:
-        """Wait for runs, then tell them to stop, then say of the rest that they were interrupted."""
+        """Wait for runs, then give up those of agents for another scheduler to go on with, and interrupt the others."""
         self._executor.close()
         level = Level.ERROR if code else Level.INFO
         self._plan.emit(
@@ -514,7 +516,8 @@ class Service:
         asked = self._executor.stop_all()
         self._executor.wait(STOP_GRACE_S)
         self._leave_rest()
-        self._plan.emit(ServeStopped(interrupted=len(asked), exit_code=code))
+        interrupted = sum(run.job.work is not Work.PROMPT for run in asked)
+        self._plan.emit(ServeStopped(interrupted=interrupted, exit_code=code))
         return code
 
     def _wait_for_runs(self) -> None:

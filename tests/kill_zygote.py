@@ -1,0 +1,81 @@
+"""A process that has imported everything and forks schedulers on request, so that a kill costs no second of start-up.
+
+Reads one JSON object a line: ``home``, ``env``, and where to die: ``write`` (its number among the writes of a run's own
+threads, from 1), ``side`` (``before`` or ``after`` its commit). Answers with the new process's id. A scheduler is a
+real one: ``App.service`` with the runner, the store and the files that ``serve`` has.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+
+def serve(wanted: dict[str, Any]) -> int:
+    from hermes_cron.clock import FileClock, SystemClock
+    from hermes_cron.home import Home
+    from hermes_cron.settings import Settings, environment
+    from hermes_cron.wiring import App
+
+    os.environ.clear()
+    os.environ.update(wanted["env"])
+    env = environment()
+    home = Home(Path(wanted["home"]))
+    clock = FileClock(Path(env.clock_file)) if env.clock_file else SystemClock()
+    app = App(home=home, settings=Settings.load(home, env), clock=clock)
+    if wanted.get("write") is not None:
+        die_at(int(wanted["write"]), wanted["side"])
+    service = app.service(tell=lambda _event: None, concurrency=2, drain_s=wanted.get("drain_s", 0))
+    signal.signal(signal.SIGTERM, lambda *_: service.stop())
+    code = service.run()
+    app.close()
+    return code
+
+
+def die_at(number: int, side: str) -> None:
+    """Kill this process before or after one of the writes that a run's threads make."""
+    from hermes_cron.store.writer import Writer
+
+    count, submit = itertools.count(1), Writer.submit
+
+    def counted(writer: Writer, work: Any) -> Any:
+        if not threading.current_thread().name.startswith(("run-", "tool", "ThreadPoolExecutor")):
+            return submit(writer, work)
+        mine = next(count)
+        if mine == number and side == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        value = submit(writer, work)
+        if mine == number and side == "after":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return value
+
+    Writer.submit = counted  # type: ignore[method-assign]  # this process is made to be killed
+
+
+def main() -> None:
+    for costly in ("openai", "hermes_cron.models.openai_compatible", "hermes_cron.models.prices",
+                   "hermes_cron.runner.runner", "hermes_cron.scheduler.service", "hermes_cron.wiring"):  # fmt: skip
+        importlib.import_module(costly)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.setsid()
+            try:
+                os._exit(serve(json.loads(line)))
+            finally:
+                os._exit(70)
+        print(child, flush=True)
+
+
+if __name__ == "__main__":
+    main()
