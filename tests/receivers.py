@@ -54,9 +54,11 @@ class _Http(ThreadingHTTPServer):
 
 
 class Receiver:
-    """``replies`` are given in turn, then ``otherwise``. ``got`` has every request that came whole."""
+    """``replies`` are given in turn, then ``otherwise``, to requests whose body has ``about`` in it; all others are
+    welcome. ``got`` has every request that came whole."""
 
-    def __init__(self, *replies: Reply, otherwise: Reply | None = None) -> None:
+    def __init__(self, *replies: Reply, otherwise: Reply | None = None, about: bytes = b"") -> None:
+        self._about = about
         self.got: list[Got] = []
         self.answered: list[str] = []  # keys of requests whose answer was written
         self._replies = list(replies)
@@ -102,6 +104,8 @@ class Receiver:
     def _next(self, got: Got) -> Reply:
         with self._lock:
             self.got.append(got)
+            if self._about not in got.body:
+                return Reply()
             return self._replies.pop(0) if self._replies else self._otherwise
 
     def __enter__(self) -> Receiver:

@@ -130,6 +130,9 @@ class Sender:
     def _look(self) -> float | None:
         """Send what is due; seconds until the next look, None: not before a kick."""
         post = self._post
+        with post.store.look() as conn:
+            if not outbox.anything_queued(conn):
+                return None
         self._recover()
         while (free := self._free()) > 0:
             now = post.clock.now()

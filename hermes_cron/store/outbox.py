@@ -63,6 +63,7 @@ _LAST_HASH = Prepared(
 _QUEUED = _rows.c.state == literal_column(f"'{DeliveryState.QUEUED}'")
 """Word for word the condition of ``deliveries_due``: SQLite uses that index for nothing less."""
 _FACTS = ("state", "reason", "verdict", "cause", "scheduled_at", "started_at", "ended_at", "attempt", "cost_usd")
+_ANY_QUEUED = Prepared(select(_rows.c.number).where(_QUEUED).limit(1))
 _SHOWN = tuple(column for column in _rows.c if column.name not in {"body", "text_hash"})
 
 
@@ -371,6 +372,11 @@ def in_hand(conn: Connection) -> list[DeliveryView]:
     """What senders, dead or alive, have in their hands now."""
     query = select(*_SHOWN).where(_QUEUED, _rows.c.next_try_at.is_not(None), _rows.c.sending_by.is_not(None))
     return [_view(row) for row in conn.execute(query).mappings()]
+
+
+def anything_queued(conn: Connection) -> bool:
+    """A cheap first question: whether a row waits or is in somebody's hand."""
+    return _ANY_QUEUED.first(conn, {}) is not None
 
 
 def next_due(conn: Connection, *, full: Collection[str] = (), only: str | int | None = None) -> datetime | None:

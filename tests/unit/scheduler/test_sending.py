@@ -315,7 +315,7 @@ def test_a_recovery_waits_for_the_failure_that_it_ends(rig: Rig) -> None:
     failure = rig.put(kind=DeliveryKind.FAILURE, incident=17, job_uid="j1", body="FAILED")
     recovery = rig.put(kind=DeliveryKind.RECOVERY, incident=17, job_uid="j1", body="RECOVERED")
     other = rig.put(kind=DeliveryKind.REPORT, job_uid="j1", body="report")
-    with Receiver(Reply(500)) as receiver:
+    with Receiver(Reply(500), about=b"FAILED") as receiver:
         rig.webhook(receiver.url)
         with rig.sending() as sender:
             rig.is_now(other, DeliveryState.SENT)

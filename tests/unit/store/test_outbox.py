@@ -235,12 +235,14 @@ def test_no_look_of_the_sender_goes_through_what_was_sent(store: Store) -> None:
             if sql.lstrip().upper().startswith("SELECT"):
                 asked.append((sql, values))
 
+        assert outbox.anything_queued(conn)
         outbox.next_due(conn)
         outbox.in_hand(conn)
         outbox.counts(conn, NOW)
         outbox.of_runs(conn, ["r1"])
         event.remove(conn.engine, "before_cursor_execute", _seen)
         assert len(asked) == 4
+        asked.append((outbox._ANY_QUEUED._sql, outbox._ANY_QUEUED._bound({})))
         for sql, values in asked:
             plan = [row[3] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()]  # type: ignore[arg-type]
             reads = [step for step in plan if "deliveries" in step or step.startswith("SCAN")]
