@@ -291,3 +291,82 @@ def test_on_a_terminal_it_asks_hides_secrets_and_believes_the_person(home: Home,
     assert "sent a test line; HTTP 200: ok" in shown
     assert code == (0 if arrived == "y" else 1)
     assert ("saved as ops-chat" in shown) == ("[targets.ops-chat]" in home.config.read_text()) == (arrived == "y")
+
+
+# --- from a job to its receiver ---------------------------------------------------------------------------------------
+
+
+def script(home: Home, name: str, command: str, *lines: str) -> None:
+    text = ["---", 'schedule: "*/5 * * * *"', "timezone: UTC", f"script: {json.dumps(command)}", *lines, "---", ""]
+    (home.jobs / f"{name}.md").write_text("\n".join(text))
+
+
+def at(clock: Path, text: str) -> dict[str, str]:
+    clock.write_text(text)
+    return {"HERMES_CRON_TESTING": "1", "HERMES_CRON_CLOCK_FILE": str(clock)}
+
+
+def test_a_pass_runs_reports_and_pings_and_ends_when_all_is_said(home: Home, run_cli: RunCli, tmp_path: Path) -> None:
+    with Receiver() as hook, Receiver() as switch:
+        configure(home, *webhook("ops", hook.url))
+        script(home, "good", "echo all is well", "deliver: [ops]", f"ping: {switch.url}")
+        env = at(tmp_path / "clock", "2026-12-01T12:00:00Z")
+        assert run_cli("serve", "--once", env=env).rc == 0
+        at(tmp_path / "clock", "2026-12-01T12:05:00Z")
+        assert run_cli("serve", "--once", env=env).rc == 0
+    (report,) = [json.loads(got.body) for got in hook.got]
+    assert (report["kind"], report["job"]) == ("report", "good")
+    assert report["text"].startswith("all is well\n")
+    assert (report["facts"]["state"], report["facts"]["scheduled_at"]) == ("ok", "2026-12-01T12:05:00+00:00")
+    assert [got.path.partition("?")[0] for got in switch.got] == ["/hook/start", "/hook"]
+    assert switch.got[1].body.decode() == f"good {report['run_id']}: ok"
+
+
+def test_a_run_by_hand_without_a_scheduler_sends_its_own_report_and_is_no_success_without(
+    home: Home, run_cli: RunCli
+) -> None:
+    with Receiver(Reply(200), Reply(400, b"chat not found")) as receiver:
+        configure(home, *webhook("ops", receiver.url))
+        script(home, "good", "echo all is well", "deliver: [ops]")
+        assert run_cli("run", "good").rc == 0
+        assert len(receiver.got) == 1
+        failed = run_cli("run", "good", "--json")
+    assert failed.rc == 1
+    told = json.loads(failed.out)
+    assert told["state"] == "ok"
+    assert [(row["target"], row["state"], row["error"]) for row in told["deliveries"]] == [
+        ("ops", "failed", "HTTP 400: chat not found")
+    ]
+    assert "failed" in run_cli("list").out
+
+
+def test_a_receiver_that_hangs_delays_no_run(home: Home, run_cli: RunCli, tmp_path: Path) -> None:
+    """The first job's report is on its way for ever; the second one's instant comes all the same."""
+    with Receiver(otherwise=Reply(silent=True)) as receiver:
+        configure(home, *webhook("ops", receiver.url, "timeout_s = 60"))
+        for name in ("a", "b", "c", "d", "e"):
+            script(home, name, f"echo {name}", "deliver: [ops]")
+        clock = tmp_path / "clock"
+        env = at(clock, "2026-12-01T12:00:00Z")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hermes_cron", "serve", "-q"],
+            env=clean_env({"HERMES_CRON_HOME": str(home.root), **env}), stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            until(lambda: "ServeReady" in _log(home), "it serves")
+            at(clock, "2026-12-01T12:05:00Z")
+            until(lambda: len(receiver.got) == 2, "two reports hang")
+            at(clock, "2026-12-01T12:10:00Z")
+            until(lambda: _log(home).count("RunFinished") == 10, "all runs of both instants ended")
+            process.send_signal(signal.SIGTERM)
+            receiver.ended.set()
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+            process.wait()
+    assert states(home)["queued"] >= 8
+
+
+def _log(home: Home) -> str:
+    path = home.logs / "serve.log"
+    return path.read_text() if path.exists() else ""
