@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from hermes_cron.home import Home
-from tests.golden.screens import Screens, made
+from tests.golden.screens import START, Screens, insert_run, made
 
 
 @pytest.fixture
@@ -122,13 +123,35 @@ def test_a_target_gets_the_report_and_a_wrong_one_is_refused(screens: Screens, h
     assert "when: change" in (home.jobs / "when.md").read_text()
 
 
+def test_history_speaks_before_a_guess(screens: Screens, home: Home) -> None:
+    """Five runs of another job with the model are something; the job's own three say more."""
+    env: dict[str, Any] = {"HERMES_CRON_MODEL": "gpt-5-mini"}
+    screens("add", "every day 9am: look", **env)
+    with screens.store() as store:
+        uid = store.execute("SELECT uid FROM jobs").fetchone()[0]
+        for count in range(1, 6):
+            insert_run(
+                store, uid, f"r000000{count}", START - timedelta(days=count), model="gpt-5-mini-2025-08-07",
+                tokens_input=8000 * count, tokens_output=2000 * count, cost_usd=count / 100, iterations=2,
+            )  # fmt: skip
+    said = screens("add", "every monday 9am: read", **env).out
+    assert "  cost     0.12 to 0.18 USD a month (like 5 runs of other jobs: 4 runs x 30k tokens)\n" in said
+    said = screens("add", "every monday 9am: write", HERMES_CRON_MODEL="gpt-5").out
+    assert "(guess: " in said, "another model's runs say nothing of this one's"
+    said = screens("edit", "look", "--schedule", "every day 10am", **env).out
+    assert "  cost    0.90 to 1.25 USD a month (30 runs x 30k tokens, as its last 5 runs)\n" in said
+    said = screens("edit", "look", "--model", "gpt-5-nano").out
+    assert "USD a month (30 runs x 30k tokens, as its last 5 runs)\n" in said
+    assert "  cost    0.11 to" in said, "its tokens at the other model's price"
+
+
 MONTHLY_CAP = "[budget]\ncost_usd_per_month = 5.0\n"
 
 
 def test_a_dear_schedule_under_a_small_cap_is_refused_with_a_cheaper_one(screens: Screens, home: Home) -> None:
     with home.config.open("a") as config:
         config.write(MONTHLY_CAP)
-    env = {"HERMES_CRON_MODEL": "claude-opus-4-5"}
+    env: dict[str, Any] = {"HERMES_CRON_MODEL": "claude-opus-4-5"}
     refused = screens("add", "*/1 * * * *: check the build", rc=4, **env)
     assert refused.err == (
         "error: check-the-build would use about 8,208.00 USD a month, above the cap of 5.00 USD "
@@ -150,7 +173,7 @@ def test_a_dear_schedule_under_a_small_cap_is_refused_with_a_cheaper_one(screens
 
 
 def test_an_edit_that_makes_nothing_dearer_is_not_refused(screens: Screens, home: Home) -> None:
-    env = {"HERMES_CRON_MODEL": "claude-opus-4-5"}
+    env: dict[str, Any] = {"HERMES_CRON_MODEL": "claude-opus-4-5"}
     screens("add", "every hour: look", **env)
     with home.config.open("a") as config:
         config.write(MONTHLY_CAP)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -201,3 +202,23 @@ def test_a_capped_model_without_a_price_makes_no_call(home: Home, run_cli: RunCl
     told = json.loads(done.out)
     assert (done.rc, told["state"], told["reason"]) == (1, "budget_exhausted", "budget.cost_usd_per_day")
     assert "nobody knows what nameless costs" in told["error"]
+
+
+def test_after_five_runs_the_forecast_is_within_a_quarter_of_the_month(home: Home) -> None:
+    """A month of the test clock, run by run; the runs' tokens are drawn so that some cost twice as much as others."""
+    configure(home)
+    job(home, "digest")
+    chance = random.Random(3)
+    bills = [used(round(9000 * chance.lognormvariate(0, 0.3)), chance.randint(200, 400)) for _ in range(35)]
+    script = [{"text": f"report {number}", **bill} for number, bill in enumerate(bills)]
+    with StubServer(script) as stub, Serving(home, env=model_env(stub), start_at="08:59") as serving:
+        for day in range(5):
+            serving.due(f"+{day} 09:00", runs=day + 1)
+        said = serving.ask("edit", "digest", "--description", "five runs old")["cost"]
+        for day in range(5, 35):
+            serving.due(f"+{day} 09:00", runs=day + 1)
+        told = serving.ask("usage", "--days", "30")
+    assert (said["basis"], said["runs_seen"], said["runs"]) == ("own", 5, 30)
+    real = sum(bill["usage"]["prompt_tokens"] * 1.0 + bill["usage"]["completion_tokens"] * 10.0 for bill in bills[5:])
+    assert told["total"]["cost_usd"] == pytest.approx(real / 1e6)
+    assert said["usd"]["p50"] == pytest.approx(real / 1e6, rel=0.25)
