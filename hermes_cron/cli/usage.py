@@ -158,7 +158,8 @@ def _notes(found: Report, by: By, texts: Mapping[str, str]) -> list[str]:
 def _json(found: Report, by: By, since: datetime, limit: int) -> dict[str, object]:
     def line(each: Line) -> dict[str, object]:
         more = {"job": each.job, "began": each.at.isoformat() if each.at else None} if by == "run" else {}
-        return {by.value: each.name, **more, **_used_json(each.used)}
+        name = "run_id" if by == "run" else by.value  # as every other command calls it
+        return {name: each.name, **more, **_used_json(each.used)}
 
     return {
         "by": by.value,
