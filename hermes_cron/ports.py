@@ -70,6 +70,9 @@ class Journal(Protocol):
     def pending(self) -> list[PendingResult]:
         """Calls of the last assistant message whose results never came, in call order; empty in a fresh session."""
 
+    def unbegun(self, *seqs: int) -> None:
+        """The open effects at ``seqs`` were certainly not begun: the run is released before them."""
+
     def redo(self, seq: int) -> None:
         """The effect at ``seq`` is begun once more (approved, or proven not to have happened): evidence starts anew."""
 

@@ -61,6 +61,7 @@ class MemoryJournal:
         self.answers: dict[int, tuple[str | None, str | None]] = {}
         self._fenced = self._cancel = False
         self._steer: list[str] = []
+        self._unbegun: set[int] = set()
         self._lock = threading.RLock()
         for message in messages:
             self.append(message)
@@ -164,6 +165,7 @@ class MemoryJournal:
                     batch=row.plan.batch,
                     gated=row.plan.gated,
                     pgid=None if group is None else group.pgid,
+                    unbegun=seq in self._unbegun,
                 )
             )
         return found
@@ -174,10 +176,17 @@ class MemoryJournal:
         decision, reason = self.answers[seq]
         return {"asked": decision is None, "decision": decision, "reason": reason}
 
+    def unbegun(self, *seqs: int) -> None:
+        with self._lock:
+            self._owned()
+            self._unbegun.update(seqs)
+            self.commits.append(("unbegun", seqs))
+
     def redo(self, seq: int) -> None:
         with self._lock:
             self._owned()
             self.groups.pop(seq, None)
+            self._unbegun.discard(seq)
             if self.answers.get(seq, (None, None))[0] == "approved":
                 del self.answers[seq]
             self.commits.append(("redo", (seq,)))

@@ -80,6 +80,9 @@ class BatchRun:
 
     def _unrun(self, calls: Sequence[PreparedCall], seqs: Sequence[int], answer: ToolOutput | None) -> list[ToolResult]:
         if answer is None:
+            effects = [seq for call, seq in zip(calls, seqs, strict=True) if call.effect != Effect.READ]
+            if effects:
+                self.journal.unbegun(*effects)
             return []
         rows = [self.row(call, seq, answer) for call, seq in zip(calls, seqs, strict=True)]
         self.journal.result(*rows)

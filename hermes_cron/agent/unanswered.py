@@ -33,12 +33,21 @@ class Finished:
 
 def finish(calls: Sequence[PendingResult], batch: BatchRun, halted: Callable[[], bool]) -> Finished:
     """Answers the open calls group after group, in call order, up to the first group that must wait for a person."""
-    for _, members in groupby(calls, key=lambda call: call.batch):
+    for _, group in groupby(calls, key=lambda call: call.batch):
+        members = list(group)
         if halted():
+            unbegun = [call.seq for call in calls if call.seq >= members[0].seq and _certainly_not(call)]
+            if unbegun:
+                batch.journal.unbegun(*unbegun)
             return Finished(halted=True)
-        if parked := _group(list(members), batch):
+        if parked := _group(members, batch):
             return Finished(parked=parked)
     return Finished()
+
+
+def _certainly_not(call: PendingResult) -> bool:
+    """Known now because of what came before it, and not to be known again once that is finished."""
+    return call.effect != Effect.READ and not call.begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

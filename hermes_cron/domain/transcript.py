@@ -131,7 +131,10 @@ class PendingResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenCall:
-    """A call without a result and what the journal knows of it. ``batch`` and ``intent_at`` are None for a read."""
+    """A call without a result and what the journal knows of it. ``batch`` and ``intent_at`` are None for a read.
+
+    ``unbegun``: who ran the batches before it said, when it stopped, that this one was not begun.
+    """
 
     seq: int
     call: ToolCall
@@ -140,6 +143,7 @@ class OpenCall:
     gated: bool = False
     intent_at: datetime | None = None
     pgid: int | None = None
+    unbegun: bool = False
 
 
 def begun(call: OpenCall, others: Sequence[OpenCall]) -> bool:
@@ -148,7 +152,9 @@ def begun(call: OpenCall, others: Sequence[OpenCall]) -> bool:
     A batch starts when the one before it has all its results, and reads and effects never share one: an open call
     before this one, of another batch or without an intent, proves that this one was not reached.
     """
-    if call.batch is None or any(other.seq < call.seq and other.batch != call.batch for other in others):
+    if call.batch is None or call.unbegun:
+        return False
+    if any(other.seq < call.seq and other.batch != call.batch for other in others):
         return False
     return not call.gated or call.pgid is not None
 

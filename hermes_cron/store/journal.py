@@ -37,6 +37,8 @@ from hermes_cron.store.prepared import Prepared
 from hermes_cron.store.tables import ApprovalRow, EffectRow, MessageRow, RunRow, SessionRow, UsageRow
 
 T = TypeVar("T")
+NOT_BEGUN = "not_begun"
+"""The verdict of an effect without a receipt that was certainly not begun."""
 
 _messages = MessageRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _effects = EffectRow.__table__  # type: ignore[attr-defined]
@@ -329,6 +331,18 @@ class SqlJournal:
             for call in found
         ]
 
+    def unbegun(self, *seqs: int) -> None:
+        """Kept as their verdict until they are begun."""
+        self._write(
+            lambda conn, _now: conn.execute(
+                update(_effects)
+                .where(
+                    _effects.c.session_id == self.session_id, _effects.c.seq.in_(seqs), _effects.c.receipt_at.is_(None)
+                )
+                .values(verdict=NOT_BEGUN)
+            )
+        )
+
     def redo(self, seq: int) -> None:
         """The effect at ``seq`` begins anew: when, by which group; an approval of it is used up."""
 
@@ -336,7 +350,7 @@ class SqlJournal:
             conn.execute(
                 update(_effects)
                 .where(_effects.c.session_id == self.session_id, _effects.c.seq == seq)
-                .values(pgid=None, pg_started=None, boot_id=None, intent_at=now)
+                .values(pgid=None, pg_started=None, boot_id=None, verdict=None, intent_at=now)
             )
             conn.execute(
                 update(_approvals)
@@ -412,6 +426,7 @@ def open_calls(conn: Connection, session_id: str) -> list[OpenCall]:
             _effects.c.gated,
             _effects.c.intent_at,
             _effects.c.pgid,
+            _effects.c.verdict,
         )
         .select_from(
             _messages.outerjoin(
@@ -431,6 +446,7 @@ def open_calls(conn: Connection, session_id: str) -> list[OpenCall]:
             gated=bool(row.gated),
             intent_at=row.intent_at,
             pgid=row.pgid,
+            unbegun=row.verdict == NOT_BEGUN,
         )
         for row in rows
     ]

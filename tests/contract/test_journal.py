@@ -212,6 +212,7 @@ def test_lost_run_cannot_be_written_to(bench: Bench) -> None:
         lambda: bench.journal.result(result(seq, "done", Effect.EFFECT)),
         lambda: bench.journal.spawned(seq, pgid=1, started="1", boot_id="b"),
         lambda: bench.journal.redo(seq),
+        lambda: bench.journal.unbegun(seq),
         lambda: bench.journal.spent(Usage(input=1), model="m", cost_usd=None),
         bench.journal.steered,
     ]
@@ -310,6 +311,17 @@ def test_open_call_says_whether_it_may_have_acted(
     assert [call.begun for call in left] == begun
     assert [call.seq for call in left] == [seq for at, seq in enumerate(seqs) if at not in filled]
     assert [call.key for call in left] == [f"{bench.journal.session_id}/{call.seq}" for call in left]
+
+
+def test_effect_that_was_left_before_it_began_is_known_as_such(bench: Bench) -> None:
+    made = reply("w", "w")
+    seqs = bench.journal.assistant(made, batches(made, (EFFECT, 0, False), (EFFECT, 1, False)))
+    bench.journal.result(result(seqs[0], "done", EFFECT))
+    bench.journal.unbegun(seqs[1])
+    assert [call.begun for call in bench.again().pending()] == [False]
+    assert bench.effects()[seqs[1]] == ("effect", None, False)
+    bench.again().redo(seqs[1])
+    assert [call.begun for call in bench.again().pending()] == [True]
 
 
 def test_evidence_names_the_process_group(bench: Bench) -> None:
