@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Callable
@@ -69,6 +70,103 @@ def test_run(screens: Screens) -> None:
     shown = re.sub(r"SQLite 3[\d.]+", "SQLite 3.x", ran.out)
     assert shown.startswith(REPORT)
     assert "**Not checked**: growth since the last run" in shown
+
+
+CHECKED = """\
+---
+schedule: every day 9am
+databases: [prod]
+checks:
+  - sql: {database: prod, query: "select count(*) from orders", at_least: 0}
+  - report: {matches: "Checked \\\\d+ of \\\\d+"}
+deliver: [ops-chat]
+---
+inspect prod db
+"""
+
+
+def with_targets(home: Home, **targets: str) -> None:
+    with home.config.open("a") as config:
+        for name, table in targets.items():
+            config.write(f"[targets.{name.replace('_', '-')}]\n{table}\n")
+
+
+FILE = 'kind = "file"\npath = "chat.md"'
+NOBODY = 'kind = "webhook"\nurl = "http://127.0.0.1:9/"'
+
+
+def test_run_with_checks_and_a_target(screens: Screens, home: Home) -> None:
+    with_targets(home, ops_chat=FILE)
+    screens.job("inspect-prod-db", CHECKED)
+    ran = screens("run", "inspect-prod-db")
+    assert plain(ran.err).splitlines()[-2:] == [
+        "ok, verified 2 of 2 checks, sent to ops-chat, 0 tokens, 0.0 s",
+        "again with every step: hermes-cron runs show r7k2m00",
+    ]
+    assert ran.out.strip() in (home.root / "chat.md").read_text()
+    assert screens("list").out.splitlines()[1].endswith("ok      verified  1 of 1")
+
+
+def test_run_json_has_the_three_facts(screens: Screens, home: Home) -> None:
+    with_targets(home, ops_chat=FILE)
+    screens.job("inspect-prod-db", CHECKED)
+    told = json.loads(screens("run", "inspect-prod-db", "--json").out)
+    assert (told["state"], told["verified"], told["cost_usd"]) == ("ok", "verified", 0)
+    (message,) = told["deliveries"]
+    assert (message["target"], message["state"], message["attempts"]) == ("ops-chat", "sent", 1)
+
+
+def test_run_that_did_nothing_is_told_so(screens: Screens, home: Home) -> None:
+    with_targets(home, ops_chat=FILE)
+    screens.job("inspect-prod-db", CHECKED.replace("at_least: 0", "at_least: 1"))
+    ran = screens("run", "inspect-prod-db", rc=1)
+    assert plain(ran.err).splitlines()[-3:] == [
+        "ok, check_failed 1 of 2 checks, sent to ops-chat, 0 tokens, 0.0 s",
+        "  check_failed  sql prod: select count(*) from orders, at_least 1: 0, not at least 1",
+        "again with every step: hermes-cron runs show r7k2m00",
+    ]
+
+
+def test_run_whose_report_did_not_arrive(screens: Screens, home: Home) -> None:
+    with_targets(home, ops_chat=FILE, gone='kind = "file"\npath = "jobs"')
+    screens.job("j", "---\nschedule: every day 9am\nscript: echo hello\ndeliver: [ops-chat, gone]\n---\n")
+    ran = screens("run", "j", rc=1)
+    lines = plain(ran.err).splitlines()
+    assert lines[-3] == "ok, sent to ops-chat, not sent to gone, 0 tokens, 0.0 s"
+    assert lines[-2].startswith("  gone  ")
+    assert lines[-2].endswith("  retry: hermes-cron outbox retry d2")
+
+
+def test_run_whose_report_waits_for_a_scheduler(screens: Screens, home: Home) -> None:
+    with_targets(home, chat=NOBODY)
+    screens.job("j", "---\nschedule: every day 9am\nscript: echo hello\ndeliver: [chat]\n---\n")
+    lines = plain(screens("run", "j").err).splitlines()
+    assert lines[-3:-1] == [
+        "ok, not sent yet to chat, 0 tokens, 0.0 s",
+        "No scheduler is running; the next one sends it: hermes-cron serve",
+    ]
+
+
+def test_run_that_is_silent(screens: Screens, home: Home) -> None:
+    with_targets(home, chat=FILE)
+    screens.job("quiet", "---\nschedule: every day 9am\nscript: 'true'\ndeliver: [chat]\n---\n")
+    screens.job("same", "---\nschedule: every day 9am\nscript: echo x\ndeliver: {to: [chat], when: change}\n---\n")
+    assert "ok, silent: it had nothing to say, 0 tokens, " in screens("run", "quiet").err
+    assert "ok, sent to chat, 0 tokens, " in screens("run", "same").err
+    assert "ok, sent to nobody: it is as the last one, 0 tokens, " in screens("run", "same").err
+
+
+def test_run_that_fails_says_what_comes_next(screens: Screens, home: Home) -> None:
+    with home.config.open("a") as config:
+        config.write('[databases.far]\nurl = "postgresql://me@127.0.0.1:9/x"\n')
+    screens.job("far", "---\nschedule: every day 9am\ndatabases: [far]\n---\ninspect far db\n")
+    lines = plain(screens("run", "far", rc=1).err).splitlines()
+    assert lines[-4].startswith("error: far does not answer: ")
+    assert lines[-3:] == [
+        "  kept      outputs/far/r7k2m00.md",
+        "  next try  none for a run by hand; the schedule tries again 3 times",
+        "  look      hermes-cron db test far",
+    ]
 
 
 def test_status(screens: Screens) -> None:
