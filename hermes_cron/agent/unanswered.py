@@ -97,7 +97,7 @@ def _verdict(member: PendingResult, call: PreparedCall, batch: BatchRun) -> Tool
     if member.decision is not None:
         return _refused(member)
     if call.effect == Effect.VERIFIABLE:
-        found = batch.toolbox.probe(call)
+        found = batch.toolbox.probe(call, key=member.key)
         if found.happened is None:
             return _Undecided(seen=found.text)
         return ToolOutput(text=f"{found.text} (looked up after an interruption)") if found.happened else None

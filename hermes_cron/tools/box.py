@@ -72,13 +72,13 @@ class ToolBox:
             output = self._crashed(tool.name, error)
         return self._presentable(output if isinstance(output, ToolOutput) else ToolOutput(text=str(output)))
 
-    def probe(self, prepared: PreparedCall) -> Probe:
+    def probe(self, prepared: PreparedCall, *, key: str = "") -> Probe:
         """Whether a call that was interrupted has happened. What stands in the way of looking is "cannot be told"."""
         tool = self.tools.get(prepared.call.name)
         if prepared.refusal is not None or tool is None or tool.probe is None:
             return Probe(happened=None, text=f"{prepared.call.name} cannot look up what it did")
         try:
-            found = tool.probe(prepared.arguments, self.context)
+            found = tool.probe(prepared.arguments, self.context.for_call(self.context.on_spawn, key))
         except HermesCronError as error:
             found = Probe(happened=None, text=error.message)
         except Exception as error:  # noqa: BLE001  # a tool's probe is a tool's code: its crash proves nothing

@@ -15,7 +15,7 @@ PAGE = (Path(__file__).parents[2] / "docs/formats/tools.md").read_text(encoding=
 
 
 def test_example_is_found_and_runs(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    example, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (sets,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "disk_free.py").write_text(example, encoding="utf-8")
     (tmp_path / "sets.toml").write_text(sets, encoding="utf-8")

@@ -55,7 +55,8 @@ class World:
             more.setdefault("probe", self.probe)
         return replace(tool("act", lambda: "", effect=effect, **more), handler=handler)
 
-    def probe(self, arguments: Any, _context: Any) -> Probe:
+    def probe(self, arguments: Any, context: Any) -> Probe:
+        assert context.key == self.keys[0], "what it looks for can be named by the key"
         happened = arguments.name in self.done
         return Probe(happened=happened, text="found" if happened else "not found")
 
