@@ -20,6 +20,7 @@ _TEXTS = {
         "failed": "failed",
         "waiting": "waiting for a free place: {busy} runs are going on",
         "paused": "waits until {until}: {why}",
+        "fallback": "{model} gave no answer ({reason}): {fallback} is asked",
     },
     "zh": {
         "by_playbook": "playbook {skill}，数据库 {database}",
@@ -30,6 +31,7 @@ _TEXTS = {
         "failed": "失败",
         "waiting": "等待空位：正在运行 {busy} 个",
         "paused": "等到 {until}：{why}",
+        "fallback": "{model} 没有回答（{reason}），改用 {fallback}",
     },
 }
 _STATUS_COLUMNS = 10
@@ -59,6 +61,7 @@ class Progress:
             "playbook_started": self._started,
             "playbook_step": self._step,
             "tool_finished": self._tool,
+            "model_fallback": self._fallback,
         }.get(event)
         if handler is not None:
             handler(facts)
@@ -83,6 +86,10 @@ class Progress:
         took = f"  {facts['elapsed_s']:.1f} s" if facts["checked"] else ""
         shown = output.pad(status, _STATUS_COLUMNS) if took else status
         self._state.note(f"  {name}  {shown}{took}")
+
+    def _fallback(self, facts: Mapping[str, Any]) -> None:
+        shown = {name: output.one_line(str(facts[name])) for name in ("model", "reason", "fallback")}
+        self._state.note("  " + self._texts["fallback"].format(**shown))
 
     def _tool(self, facts: Mapping[str, Any]) -> None:
         if not self._playbook:

@@ -247,7 +247,7 @@ class EffectRow(SQLModel, table=True):
 
 
 class UsageRow(SQLModel, table=True):
-    """One model call's tokens."""
+    """One model call's tokens, at the seq of the message that came of it; below 0: none came."""
 
     __tablename__ = "usage"
 
