@@ -17,6 +17,7 @@ from hermes_cron.domain.run import Effect, RunState
 from hermes_cron.domain.tool_call import ToolOutput
 from hermes_cron.domain.transcript import ModelReply, ToolCall
 from hermes_cron.errors import EmptyReply
+from tests import model_rig
 from tests.agent_rig import call, calls, failing, rig, tool
 
 CASES = {
@@ -201,6 +202,49 @@ def test_empty_reply_of_the_model_is_a_failure_never_an_empty_success(tmp_path: 
     assert len(made.model.requests) == 2, "asked once more with the same messages"
     assert (result.stop.state, result.reason) == ("failed", "empty_reply")
     assert result.text
+
+
+MODEL_CASES = {
+    case["id"]: case
+    for case in map(json.loads, (Path(__file__).parent / "data" / "model-client.jsonl").read_text("utf-8").splitlines())
+}
+CUT = {"tool_calls": [call("write", MODEL_CASES["C201"]["input"]["stream"][0])], "finish": None}
+
+
+def test_cut_stream_is_asked_for_once_more_with_the_same_messages_and_runs_nothing(tmp_path: Path) -> None:
+    """C201, with the real client and a server that cuts."""
+    ran: list[object] = []
+    write = tool("write", lambda **given: ran.append(given), effect=Effect.EFFECT)
+    with model_rig.rig([CUT, CUT, "too late"], stream=True) as server:
+        result = rig(tmp_path, [], write, model=server.model).go()
+        assert len(server.stub.bodies) == 1 + 1
+        assert server.stub.bodies[0] == server.stub.bodies[1]
+    assert (result.stop.state, result.reason) == ("failed", "stream_truncated")
+    assert len(ran) == MODEL_CASES["C201"]["expected"]["tool_runs"]
+    with model_rig.rig([CUT, "whole"], stream=True) as server:
+        assert rig(tmp_path, [], write, model=server.model).go().text == "whole"
+
+
+@pytest.mark.parametrize("message", MODEL_CASES["C213"]["input"]["message"], ids=["no content", "blank"])
+def test_empty_reply_is_asked_for_once_more_and_paid_for(tmp_path: Path, message: dict[str, Any]) -> None:
+    """C213, with the real client."""
+    empty = {"message": {"role": "assistant", **message}}
+    with model_rig.rig([empty, empty, "too late"]) as server:
+        result = rig(tmp_path, [], model=server.model).go()
+        assert len(server.stub.requests) == 1 + MODEL_CASES["C213"]["expected"]["retry"]
+    expected = MODEL_CASES["C213"]["expected"]["then"]
+    assert (result.stop.state, result.reason) == (expected["state"], expected["reason"])
+    assert result.usage.input == 200
+    with model_rig.rig([empty, "words"]) as server:
+        made = rig(tmp_path, [], model=server.model)
+        result = made.go()
+    assert (result.text, result.usage.input) == ("words", 200)
+    assert [usage.input for _, usage in made.journal.usages] == [100, 100]
+
+
+def test_connection_that_broke_once_is_made_again(tmp_path: Path) -> None:
+    with model_rig.rig([{"close": True}, "back"]) as server:
+        assert rig(tmp_path, [], model=server.model).go().text == "back"
 
 
 def test_failures_that_differ_do_not_add_up(tmp_path: Path) -> None:

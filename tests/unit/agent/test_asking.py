@@ -27,6 +27,7 @@ from hermes_cron.errors import (
     StreamTruncated,
 )
 from hermes_cron.testing_journal import MemoryJournal
+from tests import model_rig
 from tests.agent_rig import Rig, call, calls, rig, tool
 
 MAX_TOKENS = 50
@@ -317,3 +318,12 @@ def test_cancelled_run_asks_no_further_model(tmp_path: Path) -> None:
     made = asked(tmp_path, cancel, said("never"), models=("small",))
     result: LoopResult = made.go()
     assert (result.stop, len(made.model.requests)) == (StopReason.CANCELLED, 1)
+
+
+def test_request_names_the_model_that_is_asked(tmp_path: Path) -> None:
+    """With the real client: 404 is what servers say of a model that they do not have."""
+    script = [{"status": 404, "body": {"error": {"message": "model not found"}}}, "fine"]
+    with model_rig.rig(script) as server:
+        result = rig(tmp_path, [], model=server.model, models=("small",)).go()
+        assert [json.loads(body)["model"] for body in server.stub.bodies] == ["m", "small"]
+    assert (result.text, result.fault) == ("fine", None)
