@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import select
 
-from hermes_cron.domain.job import Job
+from hermes_cron.domain.job import Deliver, Job, Retries
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.schedule.trigger import Cron, Interval, Once, any_of
 from hermes_cron.home import Home
 from hermes_cron.jobs.files import JobFiles
-from hermes_cron.store import claims, history, jobs, runs
+from hermes_cron.store import claims, endings, history, jobs, runs
 from hermes_cron.store.engine import Store
 from hermes_cron.store.tables import JobRow
 
@@ -39,7 +39,9 @@ def parse(data: bytes, file_name: str, anchor: datetime) -> jobs.Understood:
         trigger = any_of((Cron(schedule),))
     given: dict[str, object] = dict(values)
     for key, convert in (("max_runs", int), ("grace", lambda s: timedelta(seconds=int(s))),
-                         ("jitter", lambda s: timedelta(seconds=int(s)))):  # fmt: skip
+                         ("jitter", lambda s: timedelta(seconds=int(s))), ("pause_after", int),
+                         ("deliver", lambda s: Deliver(to=tuple(s.split()))),
+                         ("retries", lambda s: Retries(attempts=3, on=tuple(s.split())))):  # fmt: skip
         if key in given:
             given[key] = convert(given[key])  # type: ignore[operator]
     from hermes_cron.domain.job import CatchUp, Overlap
@@ -48,7 +50,8 @@ def parse(data: bytes, file_name: str, anchor: datetime) -> jobs.Understood:
         given["catch_up"] = CatchUp(str(given["catch_up"]))
     if "overlap" in given:
         given["overlap"] = Overlap(str(given["overlap"]))
-    given.setdefault("script", "true")
+    if "prompt" not in given:
+        given.setdefault("script", "true")
     ZoneInfo(str(given.get("timezone", "UTC")))
     job = Job(name=file_name.removesuffix(".md"), schedule=(schedule,), trigger=trigger, **given)  # type: ignore[arg-type]
     return jobs.Understood(job=job)
@@ -85,6 +88,25 @@ class World:
 
     def finish(self, run: TakenRun, state: RunState = RunState.OK) -> None:
         self.store.write(lambda conn: runs.finish(conn, run.id, run.fence, Outcome(state=state), self.now))
+
+    def end(self, run: TakenRun, outcome: Outcome, **more: object) -> endings.Ended:
+        return self.store.write(lambda conn: endings.end(conn, run, outcome, self.now, **more))  # type: ignore[arg-type]
+
+    def run(self, run_id: str) -> dict[str, object]:
+        with self.store.read() as conn:
+            return dict(runs.find(conn, run_id))
+
+    def rows(self, table: type) -> list[dict[str, object]]:
+        with self.store.read() as conn:
+            return [dict(row) for row in conn.execute(select(table.__table__)).mappings()]  # type: ignore[attr-defined]
+
+    def started(self, *lines: str, name: str = "a") -> TakenRun:
+        """A scheduled run of a job with these lines, due every five minutes, taken at 12:05."""
+        self.write(name, "\n".join(["schedule: */5 * * * *", *lines]))
+        self.sync()
+        self.at("12:05").claim()
+        (run,) = self.take()
+        return run
 
     def job(self, name: str) -> dict[str, object]:
         with self.store.read() as conn:
