@@ -183,7 +183,8 @@ def test_trouble_is_waited_out_with_the_same_id_until_it_works(rig: Rig) -> None
             rig.is_now(number, DeliveryState.SENT)
     assert len({got.key for got in receiver.got}) == 1
     assert rig.see(number).attempts == 4
-    assert rig.total("failed") == {}
+    assert rig.total("failed") == rig.total("queued") == {}
+    assert rig.total("sent") == {"webhook": 1}
 
 
 def test_after_a_day_it_is_failed_with_the_last_answer(rig: Rig) -> None:
@@ -405,7 +406,8 @@ def test_a_stop_waits_for_what_is_on_its_way_and_leaves_the_rest_queued(rig: Rig
             until(lambda: len(receiver.got) == PER_TARGET, "two are on their way")
             stopping = threading.Thread(target=sender.stop)
             stopping.start()
-            assert stopping.is_alive()
+            stopping.join(0.3)
+            assert stopping.is_alive()  # for as long as they are on their way
             receiver.ended.set()
             stopping.join(20)
             assert not stopping.is_alive()
