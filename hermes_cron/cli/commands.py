@@ -57,7 +57,7 @@ COMMANDS: dict[str, Entry] = {
     "history": Entry("history", "Every due instant and what became of it", "每个应运行时刻及其结果"),
     "explain": Entry("explain", "What a schedule means, with its next times", "解释一个时间表并列出接下来的时间"),
     "check": Entry("check", "Validate job files", "校验任务文件"),
-    "runs": Entry("runs", "List, show, trace and cancel runs", "列出、查看、追踪和取消运行", noun=True),
+    "runs": Entry("runs", "List, show, trace, steer and cancel runs", "列出、查看、追踪、引导和取消运行", noun=True),
     "approvals": Entry("approvals", "Questions of runs that wait for a person", "等待人回答的运行", noun=True),
     "approve": Entry("approve", "It did not happen: the run does it now", "批准：它没有发生，现在执行"),
     "deny": Entry("deny", "It happened, or must not: the run goes on without it", "拒绝：已发生或不应执行，运行跳过它"),

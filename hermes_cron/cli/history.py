@@ -180,8 +180,8 @@ def _cells(row: _Row, state: Cli, texts: dict[str, Any], now: datetime, *, named
     started = run["started_at"] if run else None
     ended = run["ended_at"] if run else None
     cells += [
-        f"+{when.length(started - due.due)}" if started else "",
-        when.length(ended - started) if started and ended else "",
+        f"+{when.length(started - due.due, state.lang)}" if started else "",
+        when.length(ended - started, state.lang) if started and ended else "",
         row.result,
         (run["verdict"] or "") if run else "",
         sent.whom(row.deliveries, state.lang),

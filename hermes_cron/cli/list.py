@@ -120,7 +120,7 @@ def _iso(instant: datetime | None, zone: ZoneInfo) -> str | None:
 
 def _row(job: Listed, state: Cli, texts: dict[str, Any], now: datetime, long: bool) -> list[str]:
     zone = ZoneInfo(job.summary.get("timezone", "UTC"))
-    stopped = _stopped(job, texts, now)
+    stopped = _stopped(job, state, texts, now)
     row = [
         job.name,
         stopped or job.summary.get("when", {}).get(state.lang, ""),
@@ -133,12 +133,12 @@ def _row(job: Listed, state: Cli, texts: dict[str, Any], now: datetime, long: bo
     return [*row, job.summary.get("description", "")] if long else row
 
 
-def _stopped(job: Listed, texts: dict[str, Any], now: datetime) -> str:
+def _stopped(job: Listed, state: Cli, texts: dict[str, Any], now: datetime) -> str:
     """Why nothing starts, in the place of when it would."""
     if job.removed_at:
         return str(texts["removed"])
     if job.held_reason:
-        return str(texts["held"].format(span=when.length(now - job.held_at) if job.held_at else "")).strip()
+        return str(texts["held"].format(span=when.length(now - job.held_at, state.lang) if job.held_at else "")).strip()
     return str(texts["paused"]) if job.summary.get("paused") else ""
 
 

@@ -164,7 +164,7 @@ def _show(state: Cli, morning: _Morning) -> None:
     soon = [f"{when.brief(each.at, ZoneInfo(each.timezone), now=now)} {each.job}" for each in morning.coming]
     facts = [
         (texts["scheduler"], _scheduler(morning.serving, texts, zone, state.lang)),
-        (texts["day"], _day(morning.proof, texts)),
+        (texts["day"], _day(morning.proof, texts, state.lang)),
         (texts["truth"], _truth(morning.proof, morning.verdicts, texts)),
         (texts["sent"], _sent(morning.sent, texts)),
         (texts["money"], _money(morning, state.settings.budget, texts)),
@@ -189,19 +189,19 @@ def _scheduler(serving: Sequence[Living], texts: Mapping[str, str], zone: ZoneIn
     started = first.started_at.astimezone(zone)
     ago = SystemClock().now() - max(each.heartbeat for each in serving)
     text = texts["running"].format(
-        since=when.due(started, zone, lang, now=started), pid=first.pid, ago=when.length(ago)
+        since=when.due(started, zone, lang, now=started), pid=first.pid, ago=when.length(ago, lang)
     )
     return text + (texts["more"].format(count=len(serving) - 1) if len(serving) > 1 else "")
 
 
-def _day(proof: Accounted, texts: Mapping[str, str]) -> str:
+def _day(proof: Accounted, texts: Mapping[str, str], lang: str) -> str:
     text = texts["due"].format(due=proof.due, accounted=proof.accounted_for)
     if proof.due:
         counted = _counts(proof)
-        text += (": " if texts is _TEXTS["en"] else "：") + texts["counts"].format(**counted)
+        text += ("：" if lang == "zh" else ": ") + texts["counts"].format(**counted)
         for word in ("missed", "cancelled", "open"):
             text += texts[word].format(count=counted[word]) if counted[word] else ""
-        text += texts["latest"].format(span=when.length(proof.latest)) if proof.latest is not None else ""
+        text += texts["latest"].format(span=when.length(proof.latest, lang)) if proof.latest is not None else ""
     if proof.waiting:
         text += texts["waiting"].format(count=proof.waiting)
     if proof.missing:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlalchemy import Connection, func, or_, select
 
-from hermes_cron.domain.check import Verdict, load_results
+from hermes_cron.domain.check import CheckKind, Verdict, load_results
 from hermes_cron.domain.delivery import DeliveryKind, DeliveryState, people_say
 from hermes_cron.domain.run import OccurrenceState, RunState
 from hermes_cron.store.tables import ApprovalRow, DeliveryRow, IncidentRow, JobRow, OccurrenceSpanRow, RunRow
@@ -174,10 +174,12 @@ def _bad_runs(conn: Connection) -> list[Need]:
 
 
 def _evidence(check_results: str | None) -> str:
-    """What the first check that is not well says."""
+    """What the first check that is not well says; of the report, it names itself."""
     wrong = [result for result in load_results(check_results) if result.verdict in WRONG]
     wrong.sort(key=lambda result: WRONG.index(result.verdict))
-    return f"{wrong[0].says}: {wrong[0].detail}" if wrong else ""
+    if not wrong:
+        return ""
+    return wrong[0].detail if wrong[0].kind is CheckKind.REPORT else f"{wrong[0].says}: {wrong[0].detail}"
 
 
 def _incidents_open(conn: Connection, *, beside: set[str]) -> list[Need]:

@@ -103,7 +103,7 @@ next        12-02 09:00 add-indexes, 12-02 09:00 fine, 12-02 09:00 log-digest
 
 6 need you
   a1 approval   add-indexes: terminal {"command": "make index"}, 8.0 h left  hermes-cron approve a1
-  check_failed  weekly-report: report matches "## 结论": the report has no "## 结论"  hermes-cron runs show r2
+  check_failed  weekly-report: the report has no "## 结论"  hermes-cron runs show r2
   not sent      new-export to sales-chat: Feishu 19024, no key word  hermes-cron outbox retry d4
   unknown       new-export to phone: died between  hermes-cron outbox retry d5
   held          old-report: 5 failures in a row: model key refused  hermes-cron resume old-report
