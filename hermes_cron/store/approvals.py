@@ -124,12 +124,15 @@ def decide(
 ) -> Approval:
     """Keep a person's answer; when it was the last open question of its run, the run may go on.
 
-    Raises NotFound; Conflict for a question that has an answer.
+    Raises NotFound; Conflict for a question that has an answer, or whose time is over.
     """
     asked = one(conn, number)
     if asked.decision is None and asked.expires_at <= now:
-        _answer(conn, asked, Decision.EXPIRED, by=None, reason=None, now=now)
-        asked = one(conn, number)
+        raise Conflict(
+            f"{asked.id} waited until {asked.expires_at:%Y-%m-%d %H:%M} UTC, and silence meant no",
+            hint=f"hermes-cron runs show {asked.run_id}",
+            details={"decision": Decision.EXPIRED.value},
+        )
     if asked.decision is not None:
         raise Conflict(
             f"{asked.id} was answered already: {_answered(asked)}",
