@@ -130,7 +130,7 @@ def test_edit_keeps_the_text_of_the_file(screens: Screens, home: Home) -> None:
     out = screens("edit", "daily", "--schedule", "tomorrow 8am", "--minutes", "7", "--tag", "a,b").out
     assert out == (
         "Changed daily\n  when    on 2026-12-02 at 08:00, Asia/Shanghai\n  next    Wed 2026-12-02 08:00\n"
-        "  result  ~/home/outputs/daily/ only; it is sent to nobody\n"
+        "  cost    nothing; no model, 0 tokens\n  result  ~/home/outputs/daily/ only; it is sent to nobody\n"
     )
     assert (home.jobs / "daily.md").read_text() == (
         FILE.replace("every day 9am", '"2026-12-02T08:00+08:00"')
