@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from hermes_cron.domain.job import Job, Scalar, Work
 from hermes_cron.domain.run import Cause, TakenRun
-from hermes_cron.runner.runner import Runner
+from hermes_cron.runner.runner import Going, Runner
 
 
 class Planned(Protocol):
@@ -46,7 +46,7 @@ def preview(runner: Runner, start: Planned, *, now: datetime) -> dict[str, Any]:
     )
     with ExitStack() as stack:
         stack.callback(runner.leave, taken)
-        prepared = runner.prepare(taken, threading.Event(), stack)
+        prepared = runner.prepare(Going.begin(taken, threading.Event()), stack)
     return {
         "job": job.name,
         "runs_by": prepared.header.model,

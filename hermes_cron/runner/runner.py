@@ -111,6 +111,28 @@ class Prepared:
     toolbox: ToolBox
 
 
+def _quiet(_event: str, _facts: Mapping[str, object]) -> None:
+    """For runs that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Going:
+    """A run that is executed: what stops it, who is told, and until when it may go on (of ``time.monotonic``).
+
+    Measured once, at the beginning: a wall clock that jumps meanwhile neither ends a run nor gives it more time.
+    """
+
+    taken: TakenRun
+    cancel: Flag
+    emit: Emit
+    end: float
+
+    @classmethod
+    def begin(cls, taken: TakenRun, cancel: Flag, emit: Emit = _quiet) -> Going:
+        allowed = (taken.deadline_at - taken.started_at).total_seconds()
+        return cls(taken=taken, cancel=cancel, emit=emit, end=time.monotonic() + allowed)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Session:
     """A transcript to work on, begun for this run or gone on with."""
@@ -125,10 +147,6 @@ _log = logging.getLogger(__name__)
 
 _WITHOUT_FOLDER = frozenset({"clock", "databases", "web"})
 """Toolsets whose tools never look at the run's folder."""
-
-
-def _quiet(_event: str, _facts: Mapping[str, object]) -> None:
-    """For runs that nobody watches."""
 
 
 class Runner:
@@ -148,7 +166,7 @@ class Runner:
     def execute(self, taken: TakenRun, cancel: Flag, emit: Emit = _quiet) -> Outcome:
         """The outcome, its report written to ``outputs/``. Raises ``Fenced``, and what is a bug of ours."""
         try:
-            outcome = self._work(self._proof.pinned(taken), cancel, emit)
+            outcome = self._work(Going.begin(self._proof.pinned(taken), cancel, emit))
         except Fenced:
             raise
         except HermesCronError as error:
@@ -162,17 +180,19 @@ class Runner:
         with contextlib.suppress(OSError):
             (self._parts.home.work / taken.id).rmdir()
 
-    def _work(self, taken: TakenRun, cancel: Flag, emit: Emit) -> Outcome:
+    def _work(self, going: Going) -> Outcome:
+        taken = going.taken
         match taken.job.work:
             case Work.SCRIPT:
-                return self._judged(taken, self._script(taken, cancel), cancel, emit)
+                return self._judged(going, self._script(taken, going.cancel))
             case Work.ACTION:
-                return self._judged(taken, self._parts.actions[taken.job.action or ""](taken, cancel), cancel, emit)
+                return self._judged(going, self._parts.actions[taken.job.action or ""](taken, going.cancel))
             case Work.PROMPT:
-                return self._prompt(taken, cancel, emit)
+                return self._prompt(going)
 
-    def _judged(self, taken: TakenRun, outcome: Outcome, cancel: Flag, emit: Emit) -> Outcome:
-        return self._proof.judged(taken, outcome, cancel, emit, seconds=self._seconds_left(taken))
+    def _judged(self, going: Going, outcome: Outcome) -> Outcome:
+        left = max(0.0, going.end - time.monotonic())
+        return self._proof.judged(going.taken, outcome, going.cancel, going.emit, seconds=left)
 
     def _script(self, taken: TakenRun, cancel: Flag) -> Outcome:
         parts = self._parts
@@ -188,25 +208,25 @@ class Runner:
             redact=parts.redact,
         )
 
-    def _prompt(self, taken: TakenRun, cancel: Flag, emit: Emit) -> Outcome:
+    def _prompt(self, going: Going) -> Outcome:
         with ExitStack() as stack:
-            begin = self._begun if taken.session is None else self._resumed
-            session = begin(taken, cancel, emit, stack)
+            begin = self._begun if going.taken.session is None else self._resumed
+            session = begin(going, stack)
             while True:
-                outcome = self._judged(taken, self._agent(taken, session, cancel, emit), cancel, emit)
-                if not self._once_more(taken, session, outcome, cancel):
+                outcome = self._judged(going, self._agent(going, session))
+                if not self._once_more(going, session, outcome):
                     return outcome
                 session.journal.append(evidence(outcome.checks))
 
-    def _once_more(self, taken: TakenRun, session: _Session, outcome: Outcome, cancel: Flag) -> bool:
+    def _once_more(self, going: Going, session: _Session, outcome: Outcome) -> bool:
         """A playbook is told nothing: its steps say the same again."""
-        if session.header.playbook is not None or cancel.is_set():
+        if session.header.playbook is not None or going.cancel.is_set():
             return False
-        return wants_more(taken, outcome, session.journal.messages())
+        return wants_more(going.taken, outcome, session.journal.messages())
 
-    def _agent(self, taken: TakenRun, session: _Session, cancel: Flag, emit: Emit) -> Outcome:
+    def _agent(self, going: Going, session: _Session) -> Outcome:
         """The loop, from where the session stands to its end or its next pause. A playbook costs nothing."""
-        header = session.header
+        header, taken = session.header, going.taken
         asks_a_model = header.playbook is None
         result = run_agent(
             AgentRun(
@@ -214,9 +234,9 @@ class Runner:
                 toolbox=session.toolbox,
                 journal=session.journal,
                 budget=Budget(taken.job.limits.iterations),
-                deadline=self._monotonic_deadline(taken),
-                cancel=cancel,
-                emit=emit,
+                deadline=going.end,
+                cancel=going.cancel,
+                emit=going.emit,
                 model_timeout_s=self._parts.model_timeout_s,
                 models=taken.job.fallback_models if asks_a_model else (),
                 purse=self._parts.purse(taken) if asks_a_model else None,
@@ -225,31 +245,32 @@ class Runner:
         )
         return ended.outcome_of(result, header)
 
-    def _begun(self, taken: TakenRun, cancel: Flag, emit: Emit, stack: ExitStack) -> _Session:
-        prepared = self.prepare(taken, cancel, stack)
+    def _begun(self, going: Going, stack: ExitStack) -> _Session:
+        prepared = self.prepare(going, stack)
         header = prepared.header
-        emit("prepared", {"route": prepared.route, "model": header.model})
-        journal = self._parts.open_journal(taken, header, [{"role": "user", "content": prepared.task}])
-        model = self._model(header, emit)
+        going.emit("prepared", {"route": prepared.route, "model": header.model})
+        journal = self._parts.open_journal(going.taken, header, [{"role": "user", "content": prepared.task}])
+        model = self._model(header, going.emit)
         return _Session(journal=journal, toolbox=prepared.toolbox, model=model, header=header)
 
-    def _resumed(self, taken: TakenRun, cancel: Flag, emit: Emit, stack: ExitStack) -> _Session:
+    def _resumed(self, going: Going, stack: ExitStack) -> _Session:
         """What row 0 says, and nothing else: job file, skills and settings may be other ones by now."""
+        taken = going.taken
         journal = self._parts.resume_journal(taken)
         header = journal.header()
-        emit("resumed", {"model": header.model, "session": journal.session_id})
-        context = self._context(taken, taken.job, cancel, stack)
+        going.emit("resumed", {"model": header.model, "session": journal.session_id})
+        context = self._context(going, stack)
         names = [schema["function"]["name"] for schema in header.tools]
-        chosen = named(self._parts.registry(), names, context)
-        toolbox = self._equipped(taken, chosen.tools, context)
-        return _Session(journal=journal, toolbox=toolbox, model=self._model(header, emit), header=header)
+        toolbox = self._equipped(taken, named(self._parts.registry(), names, context).tools, context)
+        return _Session(journal=journal, toolbox=toolbox, model=self._model(header, going.emit), header=header)
 
-    def prepare(self, taken: TakenRun, cancel: Flag, stack: ExitStack) -> Prepared:
+    def prepare(self, going: Going, stack: ExitStack) -> Prepared:
         """Everything of the first request. ``stack`` closes what was opened for it.
 
         Raises what a missing database, skill, tool or model raises: before any model call.
         """
-        parts, job = self._parts, taken.job
+        parts, taken = self._parts, going.taken
+        job = taken.job
         engines = {name: parts.databases.engine(name) for name in job.databases}
         chosen_route = route(job, library=parts.library(), engines=engines, model=parts.default_model)
         looks_back = chosen_route.playbook is not None or "last" in (job.prompt or "")
@@ -259,7 +280,9 @@ class Runner:
             program = parts.playbooks.program(chosen_route, job, now=taken.started_at, last=last)
             if job.tools is None:
                 job = replace(job, tools=program.tools)
-        toolbox, left_out = self._toolbox(taken, job, cancel, stack)
+        context = self._context(going, stack)
+        chosen = select(parts.registry(), job, context)
+        toolbox = self._equipped(taken, chosen.tools, context)
         workdir = None if taken.job.workdir is None else Path(taken.job.workdir)
         context_file = None if workdir is None else find(workdir)
         header = Header(
@@ -273,7 +296,7 @@ class Runner:
             route=chosen_route,
             header=header,
             task=parts.redact(task(taken, last)),
-            left_out=left_out,
+            left_out=chosen.left_out,
             toolbox=toolbox,
         )
 
@@ -283,25 +306,20 @@ class Runner:
         skills = [SkillText(name=skill.name, body=skill.body) for skill in chosen.skills]
         return system_prompt(taken.job, taken, databases=engines, skills=skills, context_file=context_file)
 
-    def _toolbox(self, taken: TakenRun, job: Job, cancel: Flag, stack: ExitStack) -> tuple[ToolBox, Mapping[str, str]]:
-        context = self._context(taken, job, cancel, stack)
-        chosen = select(self._parts.registry(), job, context)
-        return self._equipped(taken, chosen.tools, context), chosen.left_out
-
-    def _context(self, taken: TakenRun, job: Job, cancel: Flag, stack: ExitStack) -> ToolContext:
-        parts = self._parts
+    def _context(self, going: Going, stack: ExitStack) -> ToolContext:
+        parts, taken = self._parts, going.taken
         return ToolContext(
             run_id=taken.id,
-            job_name=job.name,
+            job_name=taken.job.name,
             workdir=self._workdir(taken),
             home=parts.home,
             clock=parts.clock,
-            zone=ZoneInfo(job.timezone),
-            deadline=self._monotonic_deadline(taken),
-            cancel=cancel,
-            env=self._env(job),
+            zone=ZoneInfo(taken.job.timezone),
+            deadline=going.end,
+            cancel=going.cancel,
+            env=self._env(taken.job),
             run_command=parts.run_command,
-            connections=stack.enter_context(Connections(parts.databases, job.databases)),
+            connections=stack.enter_context(Connections(parts.databases, taken.job.databases)),
             redact=parts.redact,
         )
 
@@ -325,12 +343,6 @@ class Runner:
         if taken.job.workdir is None:
             files.make_folder(self._parts.home.work / taken.id)
         return self._workdir(taken)
-
-    def _monotonic_deadline(self, taken: TakenRun) -> float:
-        return time.monotonic() + self._seconds_left(taken)
-
-    def _seconds_left(self, taken: TakenRun) -> float:
-        return max(0.0, (taken.deadline_at - self._parts.clock.now()).total_seconds())
 
     def _title(self, taken: TakenRun) -> str | None:
         """``deliver.title``. One that does not render is no reason to lose a report: the job's name stands for it."""
