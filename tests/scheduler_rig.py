@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 
+from hermes_cron.domain.command import Halt
 from hermes_cron.domain.event import Event
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.home import Home
@@ -43,7 +44,8 @@ def parse(data: bytes, file_name: str, anchor: datetime) -> jobs.Understood:
 
 @dataclass
 class Work:
-    """What runs do: nothing, unless the job's name has an event here; then they wait for it, or for a cancel."""
+    """What runs do: nothing, unless the job's name has an event here; then they wait for it, for a cancel, or for a
+    shutdown that gives them up."""
 
     gates: dict[str, threading.Event] = field(default_factory=dict)
     started: list[TakenRun] = field(default_factory=list)
@@ -51,12 +53,12 @@ class Work:
     def hold(self, job: str) -> threading.Event:
         return self.gates.setdefault(job, threading.Event())
 
-    def __call__(self, run: TakenRun, cancel: threading.Event) -> Outcome:
+    def __call__(self, run: TakenRun, cancel: Halt) -> Outcome:
         self.started.append(run)
         gate = self.gates.get(run.job.name)
         while gate is not None and not gate.wait(0.005):
             if cancel.is_set():
-                return Outcome(state=RunState.CANCELLED)
+                return Outcome(state=RunState.QUEUED if cancel.releasing else RunState.CANCELLED)
         return Outcome(state=RunState.OK, text="done")
 
     def starts(self, job: str) -> list[str]:

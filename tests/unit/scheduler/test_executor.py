@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -141,3 +142,53 @@ def test_a_shutdown_turns_cancelled_into_interrupted() -> None:
     assert pool.wait(5)
     assert ends.written == [("r1", RunState.INTERRUPTED, "shutdown")]
     assert pool.free == 0
+
+
+def test_a_shutdown_gives_an_agents_run_up_for_another_to_go_on_with() -> None:
+    ends = Ends()
+    seen: list[bool] = []
+
+    def execute(_run: TakenRun, cancel: Halt) -> Outcome:
+        cancel.wait(10)
+        seen.append(cancel.releasing)
+        return Outcome(state=RunState.QUEUED)
+
+    pool = made(execute, ends)
+    pool.start([replace(taken(), job=Job(name="j", prompt="x"))])
+    pool.close()
+    pool.stop_all()
+    assert pool.wait(5)
+    assert seen == [True]
+    assert ends.written == [("r1", RunState.QUEUED, None)]
+
+
+def test_a_run_that_a_person_stopped_is_not_given_up_but_ended() -> None:
+    halts: list[Halt] = []
+    free = threading.Event()
+
+    def execute(_run: TakenRun, cancel: Halt) -> Outcome:
+        halts.append(cancel)
+        free.wait(10)
+        return Outcome(state=RunState.CANCELLED)
+
+    pool = made(execute, Ends())
+    pool.start([replace(taken(), job=Job(name="j", prompt="x"))])
+    until(lambda: halts, "it runs")
+    pool.cancel(["r1"])
+    pool.stop_all()
+    assert [run.id for run in pool.left()] == ["r1"]
+    free.set()
+    assert pool.wait(5)
+    assert (halts[0].is_set(), halts[0].releasing, pool.left()) == (True, False, [])
+
+
+def test_how_long_a_run_was_executed_is_not_read_from_a_clock_that_can_be_set() -> None:
+    said: list[timedelta] = []
+
+    def end(_run: TakenRun, _outcome: Outcome, *, ran: timedelta, another: bool) -> None:  # the port's
+        said.append(ran)
+
+    pool = Executor(1, execute=lambda _run, _halt: OK, end=end, on_free=lambda: None)
+    pool.start([taken()])
+    assert pool.wait(5)
+    assert timedelta(0) < said[0] < timedelta(seconds=5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -11,12 +13,23 @@ from typing import Any
 
 import pytest
 
-from hermes_cron.domain.event import Level, PassFailed, RunLost, ServeStopping
+from hermes_cron.domain.event import (
+    ApprovalExpired,
+    Level,
+    PassFailed,
+    RunLost,
+    RunParked,
+    RunTakenOver,
+    RunWaits,
+    ServeStopping,
+)
 from hermes_cron.domain.job import Job, Keep
-from hermes_cron.domain.run import Outcome, RunState
+from hermes_cron.domain.run import Outcome, ParkedEffect, RunState
 from hermes_cron.home import Home
 from hermes_cron.jobs.files import JobFile, JobFiles
 from hermes_cron.scheduler import executor as executor_module
+from hermes_cron.scheduler import owners
+from hermes_cron.scheduler import service as service_module
 from hermes_cron.scheduler.housekeeping import housekeep
 from hermes_cron.scheduler.timers import JumpDetector, Timers, Wake, Wakes
 from hermes_cron.store import runs, takes
@@ -259,3 +272,111 @@ def test_a_look_at_many_files_holds_up_no_due_run(home: Home, monkeypatch: pytes
         rig.rescan()
         assert started == ["12:05"]
         assert rig.names() == ["a", "b"]
+
+
+# --- owners that die --------------------------------------------------------------------------------------------------
+
+OWNER = """
+import sys, time
+from datetime import UTC, datetime
+from pathlib import Path
+from hermes_cron.scheduler.owners import Owner
+from hermes_cron.store import takes
+from hermes_cron.store.engine import Store
+owner = Owner(Path(sys.argv[1]), kind="run", started_at=datetime(2026, 12, 1, tzinfo=UTC))
+with Store(Path(sys.argv[2])) as store:
+    run = store.write(lambda conn: takes.take_run(conn, sys.argv[3], owner.name, datetime(2026, 12, 1, 12, tzinfo=UTC)))
+    print(run.id, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_run_of_an_owner_that_dies_is_taken_over_within_two_seconds(home: Home) -> None:
+    with Rig(home) as rig:
+        start = runs.Start(job=Job(name="p", prompt="x"), job_uid=None, actor="ann")
+        run_id = rig.store.write(lambda conn: runs.enqueue(conn, start, NOON))
+        argv = [sys.executable, "-c", OWNER, str(home.owners), str(home.store), run_id]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE) as owner:
+            assert owner.stdout is not None
+            assert owner.stdout.readline()
+            rig.settle()
+            assert rig.work.started == []  # it lives
+            owner.kill()
+            owner.wait()
+            died = time.monotonic()
+            until(lambda: rig.work.started, "the run goes on here")
+            assert time.monotonic() - died < 2 + (0.5 if os.cpu_count() == 1 else 0.25)
+        rig.idle()
+        assert [type(event) for event in rig.events if isinstance(event, RunTakenOver)] == [RunTakenOver]
+        with rig.store.read() as conn:
+            assert runs.find(conn, run_id)["state"] == "ok"
+
+
+def test_an_agent_that_cannot_be_stopped_stays_ours_until_the_process_is_gone(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its thread may still act: nobody may take its run before that."""
+    monkeypatch.setattr(service_module, "STOP_GRACE_S", 0.05)
+    free = threading.Event()
+    with Rig(home) as rig:
+
+        def deaf(_run: Any, _halt: Any) -> Outcome:
+            free.wait(20)
+            return Outcome(state=RunState.QUEUED)
+
+        rig.service._executor._execute = deaf
+        rig.write("a", "*/5 * * * *", body="do it")
+        rig.rescan()
+        rig.at("12:05")
+        until(lambda: rig.service._executor.running, "it runs")
+        rig.stop()
+        with rig.store.read() as conn:
+            (left,) = runs.owned(conn)
+        assert owners.lives(home.owners, left.owner)
+        rig.service._owner._kept = False  # as the kernel does when the process is gone
+        rig.service._owner.close()
+        rig.again()
+        until(lambda: rig.work.started, "the next one goes on with it")
+        free.set()
+
+
+def test_a_run_that_waits_is_taken_when_its_time_comes(home: Home) -> None:
+    faults = [Outcome(state=RunState.FAILED, reason="rate_limited", passing=True, model_fault=True)]
+    with Rig(home) as rig:
+
+        def execute(_run: Any, _halt: Any) -> Outcome:
+            return faults.pop() if faults else Outcome(state=RunState.OK)
+
+        rig.service._executor._execute = execute
+        rig.write("a", "0 12,18 * * *", body="do it")
+        rig.rescan()
+        rig.at("18:00")
+        until(lambda: any(isinstance(event, RunWaits) for event in rig.events), "it waits")
+        until(lambda: rig.service._executor.free == 4, "no thread is held")
+        rig.at("18:04:59")
+        assert rig.history("a") == [("18:00", "waiting_retry", "rate_limited")]
+        rig.at("18:05")
+        rig.idle()
+        assert rig.history("a") == [("18:00", "ok", None)]
+
+
+def test_a_question_that_nobody_answers_expires_with_the_sweep(home: Home) -> None:
+    with Rig(home) as rig:
+        parked = ParkedEffect(session_id="s", seq=1, tool="send", arguments="{}", evidence=("begun",))
+        outcomes = [Outcome(state=RunState.OK), Outcome(state=RunState.WAITING_APPROVAL, parked=(parked,))]
+        rig.service._executor._execute = lambda _run, _halt: outcomes.pop()
+        rig.write("a", "0 12,18 * * *", body="do it")
+        rig.rescan()
+        rig.at("18:00")
+        until(lambda: any(isinstance(event, RunParked) for event in rig.events), "it is parked")
+        rig.at("2026-12-02 17:59")
+        rig.service.wakes.put(Wake.SWEEP)
+        rig.settle()
+        assert rig.history("a")[0] == ("18:00", "waiting_approval", None)
+        rig.at("2026-12-02 18:00")
+        rig.service.wakes.put(Wake.SWEEP)
+        rig.settle()
+        rig.idle()
+        assert rig.history("a")[0] == ("18:00", "ok", None)
+        (expired,) = [event for event in rig.events if isinstance(event, ApprovalExpired)]
+        assert (expired.approval, expired.job) == ("a1", "a")
