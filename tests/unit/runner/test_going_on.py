@@ -171,6 +171,16 @@ def test_a_release_during_the_checks_leaves_them_to_the_next(rig: Rig, tmp_path:
     assert outcome == Outcome(state=RunState.QUEUED)
 
 
+@pytest.mark.parametrize("hours", [2, -2])
+def test_a_clock_that_jumps_in_the_run_takes_no_time_from_its_checks(rig: Rig, tmp_path: Path, hours: int) -> None:
+    def jumping(request: ModelRequest) -> ModelReply:
+        rig.clock.advance(hours * 3600)
+        return reply({"text": "Done."}, request)
+
+    outcome = rig.execute(rig.begin(job(tmp_path, "checks: [{report: {matches: Done}}]")), [jumping])
+    assert (outcome.state, outcome.verdict) == (RunState.OK, "verified")
+
+
 def test_checks_of_a_script_have_the_runs_time(rig: Rig) -> None:
     script = "---\nschedule: every day 9am\ntimezone: UTC\ntimeout: 1s\nscript: echo done\n{keys}---\n"
     alone = rig.begin(script.format(keys=""))
