@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -208,6 +209,7 @@ def _try(state: Cli, config: TargetConfig, secrets: dict[str, str]) -> Answer:
     import uuid
 
     from hermes_cron.domain.delivery import DeliveryKind, Message
+    from hermes_cron.vault.redaction import Redactor
 
     texts = _TEXTS[state.lang]
     message = Message(
@@ -218,7 +220,9 @@ def _try(state: Cli, config: TargetConfig, secrets: dict[str, str]) -> Answer:
         job="targets test",
         created_at=state.clock.now(),
     )
-    return state.app.try_target(config, secrets).send(message)
+    answer = state.app.try_target(config, secrets).send(message)
+    # a receiver may repeat its address or a key, and those of a new target are in no vault yet
+    return replace(answer, text=output.one_line(Redactor(secrets).redact(state.app.redact(answer.text))))
 
 
 def _require_sent(state: Cli, name: str, answer: Answer) -> None:
@@ -226,11 +230,10 @@ def _require_sent(state: Cli, name: str, answer: Answer) -> None:
 
     if answer.heard is Heard.SENT:
         return
-    said = output.one_line(state.app.redact(answer.text))
     hint = (
         f"hermes-cron targets test {name}" if name in state.settings.targets else "nothing was saved; --no-test saves"
     )
-    raise NotDelivered(f"{name}: {said}", hint=hint, details={"heard": answer.heard.value})
+    raise NotDelivered(f"{name}: {answer.text}", hint=hint, details={"heard": answer.heard.value})
 
 
 def _facts(config: TargetConfig) -> tuple[str, str, str, str]:

@@ -209,6 +209,15 @@ def test_no_secret_is_taken_from_the_command_line(
     assert "targets" not in home.config.read_text()
 
 
+def test_a_receiver_that_repeats_a_key_shows_it_to_nobody(home: Home, run_cli: RunCli) -> None:
+    with Receiver(Reply(200, f"signed with {KEY}".encode())) as receiver:
+        argv = ("targets", "add", "x", "--kind", "webhook", "--url", receiver.url, "--secret-from", "env:KEY")
+        added = run_cli(*argv, env={"KEY": KEY})
+    assert added.rc == 0
+    assert KEY not in added.out + added.err
+    assert "signed with [secret:target-x-key]" in added.err
+
+
 def test_mail_is_added_and_a_login_without_tls_is_refused(home: Home, run_cli: RunCli) -> None:
     with MailServer() as server:
         base = ("--kind", "email", "--to", "ops@example.org", "--from", "cron@example.org", "--host", "localhost",
