@@ -14,16 +14,18 @@ from pathlib import Path
 
 import pytest
 
+from hermes_cron.domain.delivery import DeliveryState
 from hermes_cron.domain.job import load_job
 from hermes_cron.domain.run import Outcome, RunState
 from hermes_cron.files import TEMP_PREFIX
 from hermes_cron.home import Home
 from hermes_cron.scheduler.housekeeping import housekeep
-from hermes_cron.store import claims, overview, runs, takeovers
+from hermes_cron.store import claims, endings, outbox, overview, runs, takeovers
 from hermes_cron.store.engine import Store
-from hermes_cron.testing import FixedClock
+from hermes_cron.testing import FixedClock, StubServer
 from tests.conftest import Ran, RunCli, clean_env
 from tests.scheduler_rig import Rig, until
+from tests.serving import Serving
 
 CASES = {
     case["id"]: case
@@ -59,6 +61,27 @@ def test_c079_a_run_that_kills_the_process_is_not_started_again(home: Home) -> N
         assert len(rig.work.starts("j")) == case["expected"]["fires_for_slot_2026-12-01T06:15Z"]
         assert rig.job("j").next_due == instant(case["expected"]["next_run"])
         assert rig.history("j") == [("06:15", "interrupted", "shutdown")]
+
+
+def test_c079_kind_an_agents_run_is_gone_on_with_and_is_no_second_run(home: Home) -> None:
+    case = CASES["C079"]
+    with rig_at(home, "2026-12-01T06:00Z") as rig:
+        rig.write("j", case["input"]["schedule"], body="do it")
+        rig.rescan()
+        gate = rig.work.hold("j")
+        rig.at("06:15")
+        until(lambda: rig.work.starts("j"), "the run started")
+        for restart in case["input"]["restarts_at"]:
+            rig.again()
+            rig.at(restart.removesuffix("Z"))
+        until(lambda: len(rig.work.started) == 4, "each service went on with it")
+        gate.set()
+        rig.idle()
+        assert len({run.id for run in rig.work.started}) == case["expected"]["fires_for_slot_2026-12-01T06:15Z"]
+        assert [run.fence for run in rig.work.started] == [1, 2, 3, 4]
+        assert {run.attempt for run in rig.work.started} == {1}
+        assert rig.history("j") == [("06:15", "ok", None)]
+        assert rig.job("j").next_due == instant(case["expected"]["next_run"])
 
 
 def test_c080_a_one_shot_missed_for_days_is_told_of(home: Home) -> None:
@@ -270,6 +293,27 @@ def test_c102_a_run_that_ended_is_never_called_interrupted(home: Home) -> None:
     rig.store.close()
 
 
+def test_c102_kind_a_run_whose_report_arrived_stays_ok_and_so_does_its_delivery(home: Home) -> None:
+    rig = Rig(home)
+    rig.write("J", "*/5 * * * *", "deliver: [ops]")
+    rig.sync()
+    now = instant("2026-12-01T12:05Z")
+    (run,) = rig.store.write(lambda conn: (claims.claim_due(conn, now), claims.take(conn, "o", 1, now))[1])
+    with rig.store.read() as conn:
+        stale = runs.owned(conn)
+    rig.store.write(lambda conn: endings.end(conn, run, Outcome(state=RunState.OK, text="report"), now))
+    (claimed,) = rig.store.write(lambda conn: outbox.claim(conn, "o", now, limit=1))
+    receipt = outbox.Receipt(number=claimed.view.number, state=DeliveryState.SENT, text="HTTP 200", platform="webhook")
+    assert rig.store.write(lambda conn: outbox.settle(conn, "o", receipt, now))
+    later = now + timedelta(seconds=1)
+    assert rig.store.write(lambda conn: [takeovers.take_over(conn, run, later) for run in stale]) == [None]
+    assert rig.store.write(lambda conn: outbox.lost(conn, ["o"], later, provable=(), platforms={})) == []
+    with rig.store.read() as conn:
+        assert runs.find(conn, run.id)["state"] == CASES["C102"]["expected"]["state"]
+        assert [each.state for each in outbox.of_runs(conn, [run.id])[run.id]] == [DeliveryState.SENT]
+    rig.store.close()
+
+
 def test_c103_a_run_cut_by_a_stop_keeps_its_row(home: Home) -> None:
     with rig_at(home, "2026-12-01T21:59Z") as rig:
         rig.write("J", "0 22 * * *")
@@ -287,6 +331,53 @@ def test_c103_a_run_cut_by_a_stop_keeps_its_row(home: Home) -> None:
         last = rig.job("J").last
         assert last is not None
         assert last.state == "interrupted"
+
+
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGKILL"])
+def test_c103_kind_an_agents_run_cut_by_a_restart_goes_on_at_its_step(home: Home, end: str) -> None:
+    (home.jobs / "j.md").write_text('---\nschedule: "0 22 * * *"\ntimezone: UTC\n---\nlook at the clock\n')
+    look = {"tool_calls": [{"name": "now", "arguments": {}}]}
+    with StubServer([look, {**look, "delay_ms": 2000}, "all is well"]) as stub:
+        env = {"OPENAI_BASE_URL": stub.base_url, "HERMES_CRON_MODEL": "m", "OPENAI_API_KEY": "k"}
+        with Serving(home, env=env, start_at="21:59") as serve:
+            serve.at("22:00")
+            until(lambda: len(stub.requests) == 2, "the second step began", 60)
+            if end == "SIGKILL":
+                serve.kill()
+            else:
+                serve.stop()
+            (cut,) = serve.runs("j")
+            assert cut["state"] in ("running", "queued")
+            serve.at("22:30")
+            serve.start()
+            serve.due("22:30", runs=1)
+            (run,) = serve.runs("j")
+            assert (run["id"], run["state"]) == (cut["id"], "ok")
+            assert (run["started_at"][11:16], run["ended_at"][11:16]) == ("22:00", "22:30")
+        assert len(stub.requests) == 3  # the answer that the killed one waited for is asked for again
+        asked, going_on = stub.requests[1].messages, stub.requests[2].messages
+        assert going_on[: len(asked)] == asked
+        assert (going_on == asked) is (end == "SIGKILL")
+
+
+def test_c103_kind_an_agents_run_is_taken_over_and_keeps_its_start(home: Home) -> None:
+    with rig_at(home, "2026-12-01T21:59Z") as rig:
+        rig.write("J", "0 22 * * *", body="do it")
+        rig.rescan()
+        gate = rig.work.hold("J")
+        rig.at("22:00")
+        until(lambda: rig.work.starts("J"), "J runs")
+        rig.clock.set(instant("2026-12-01T22:30Z"))
+        rig.stop()
+        assert rig.history("J") == [("22:00", "queued", None)]  # told of, and not called healthy
+        rig.again()
+        until(lambda: len(rig.work.started) == 2, "J is gone on with")
+        gate.set()
+        rig.idle()
+        assert rig.history("J") == [("22:00", "ok", None)]
+        with rig.store.read() as conn:
+            row = runs.find(conn, rig.work.started[0].id)
+        assert (f"{row['started_at']:%H:%M}", f"{row['ended_at']:%H:%M}") == ("22:00", "22:30")
 
 
 def test_c104_twenty_adds_at_once(home: Home, run_cli: RunCli) -> None:
