@@ -71,4 +71,4 @@ def test_the_home_s_caps_are_those_of_a_job_that_names_none(
     assert callable(checked)
     checked("limits: {cost_usd: 0.1}")
     assert run(["show", "j"]) == 0
-    assert "  limits   30 min, 90 model calls, 5,000 tokens, 0.10 USD a run\n" in capsys.readouterr().out
+    assert "  30 min, 90 model calls, 5,000 tokens, 0.10 USD a run\n" in capsys.readouterr().out
