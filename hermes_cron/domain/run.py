@@ -164,6 +164,6 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What the checks said, None without checks. A silent run claims nothing, so nothing of it is verified."""
+        """What the checks said, None without checks. A model that says nothing claims nothing: nothing to verify."""
         said = verdict_of(self.checks)
-        return None if self.silent and said is Verdict.VERIFIED else said
+        return None if self.silent and self.iterations and said is Verdict.VERIFIED else said

@@ -95,9 +95,13 @@ def test_one_bad_check_outweighs_all_good_ones() -> None:
     assert verdict_of((unknown, bad, good)) is Verdict.CHECK_FAILED
 
 
-def test_a_silent_run_is_never_verified_and_may_fail_its_check() -> None:
+def test_a_script_without_output_is_verified_by_its_checks() -> None:
+    assert Outcome(state=RunState.OK, silent=True, checks=(result(Verdict.VERIFIED),)).verdict is Verdict.VERIFIED
+
+
+def test_a_silent_model_is_never_verified_and_may_fail_its_check() -> None:
     def silent(verdict: Verdict) -> Verdict | None:
-        return Outcome(state=RunState.OK, silent=True, checks=(result(verdict),)).verdict
+        return Outcome(state=RunState.OK, silent=True, iterations=1, checks=(result(verdict),)).verdict
 
     assert silent(Verdict.VERIFIED) is None
     assert silent(Verdict.CHECK_FAILED) is Verdict.CHECK_FAILED
