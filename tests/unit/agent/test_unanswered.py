@@ -13,6 +13,7 @@ import pytest
 from hermes_cron.agent.loop import run_agent
 from hermes_cron.agent.stop import LoopResult, StopReason
 from hermes_cron.domain.budget import Budget
+from hermes_cron.domain.command import Halt
 from hermes_cron.domain.run import Effect, RunState
 from hermes_cron.domain.tool_call import Probe, ToolOutput
 from hermes_cron.testing import ScriptedModel
@@ -253,6 +254,21 @@ def test_batch_that_was_not_reached_is_run(tmp_path: Path) -> None:
     world.die = {}
     assert again(made, {"text": "fine"}).stop is StopReason.FINAL
     assert world.done == ["r", "a"]
+
+
+def test_release_while_open_calls_are_finished_leaves_the_rest_as_not_begun(tmp_path: Path) -> None:
+    world, halt = World(), Halt()
+    world.die = {"r": "before"}
+    look = tool("look", lambda **_: world.act("r"))
+    made = rig(tmp_path, [calls(call("look"), act("a"))], world.tool(Effect.EFFECT), look)
+    killed(made)
+    world.die = {}
+    releasing = tool("look", lambda **_: halt.release() or "seen")
+    made.run = replace(made.run, cancel=halt)
+    assert again(made, tools=(world.tool(Effect.EFFECT), releasing)).stop is StopReason.RELEASED
+    made.run = replace(made.run, cancel=Halt())
+    assert again(made, {"text": "fine"}).stop is StopReason.FINAL, "nobody is asked about what never began"
+    assert world.done == ["a"]
 
 
 def test_gated_effect_without_a_process_never_began(tmp_path: Path) -> None:
