@@ -17,7 +17,7 @@ from hermes_cron.domain.job import Job, Work, load_job
 from hermes_cron.domain.retry import Standing, Wait, after_failure
 from hermes_cron.domain.run import Cause, Outcome, RunState, TakenRun
 from hermes_cron.domain.schedule.trigger import period
-from hermes_cron.store import approvals, counters, executions, incidents, pings, reports, spending, streaks
+from hermes_cron.store import approvals, executions, incidents, pings, reports, streaks
 from hermes_cron.store.executions import Finished
 from hermes_cron.store.prepared import Prepared, instant
 from hermes_cron.store.tables import IncidentRow, JobRow, RunRow
@@ -135,7 +135,7 @@ def _wait(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime) ->
 
 
 def _follow(conn: Connection, taken: TakenRun, outcome: Outcome, done: Finished, now: datetime) -> None:
-    """In this order: incidents, reports, the outside switch, holds, money. For most jobs none of them writes."""
+    """In this order: incidents, reports, the outside switch, holds. For most jobs none of them writes."""
     job = taken.job
     known = None if taken.job_uid is None else _JOB.first(conn, {"b_uid": taken.job_uid})
     ending = Ending(
@@ -160,8 +160,6 @@ def _follow(conn: Connection, taken: TakenRun, outcome: Outcome, done: Finished,
         pings.note_end(conn, ending, now)
     if known is not None and (ending.failure is not None or known[1]):
         streaks.note_end(conn, ending, now)
-    if done.calls:
-        counters.raise_by(conn, spending.totals(conn, taken.id))
 
 
 def _tells(job: Job) -> bool:

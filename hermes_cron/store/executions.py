@@ -12,21 +12,21 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from hermes_cron.domain.retry import Next, Wait
 from hermes_cron.domain.run import OccurrenceState, Outcome, RunState
 from hermes_cron.ports import Fenced
-from hermes_cron.store import counters
+from hermes_cron.store import counters, spending
 from hermes_cron.store.prepared import Prepared, instant
-from hermes_cron.store.tables import AttemptRow, EffectRow, OccurrenceRow, RunRow, SessionRow, UsageRow
+from hermes_cron.store.spending import UsedOf
+from hermes_cron.store.tables import AttemptRow, EffectRow, OccurrenceRow, RunRow, SessionRow
 from hermes_cron.store.takes import open_session
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
 _occurrences = OccurrenceRow.__table__  # type: ignore[attr-defined]
 _effects = EffectRow.__table__  # type: ignore[attr-defined]
-_usage = UsageRow.__table__  # type: ignore[attr-defined]
 _sessions = SessionRow.__table__  # type: ignore[attr-defined]
 
 
@@ -60,16 +60,6 @@ _END_ATTEMPT = Prepared(
     .where(_attempts.c.run_id == bindparam("b_run"), _attempts.c.number == bindparam("b_number"))
     .values(ended_at=bindparam("v_ended_at"), state=bindparam("v_state"), reason=bindparam("v_reason"))
 )
-_USED = Prepared(
-    select(
-        func.coalesce(func.sum(_usage.c.input), 0),
-        func.coalesce(func.sum(_usage.c.output), 0),
-        func.coalesce(func.sum(_usage.c.cached), 0),
-        func.count(),
-        func.count(_usage.c.cost_usd),
-        func.sum(_usage.c.cost_usd),
-    ).where(_usage.c.run_id == bindparam("b_id"))
-)
 
 
 class _Ending(NamedTuple):
@@ -86,12 +76,11 @@ class _Ending(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """What the run's row now says it used. ``started_at`` is its first start; ``calls``: usage rows it has."""
+    """What the run's row now says it used. ``started_at`` is its first start."""
 
     started_at: datetime | None
     tokens: int
     cost_usd: float | None
-    calls: int
 
 
 def finish(conn: Connection, run_id: str, fence: int, outcome: Outcome, now: datetime) -> Finished:
@@ -100,8 +89,7 @@ def finish(conn: Connection, run_id: str, fence: int, outcome: Outcome, now: dat
     if found is None:
         raise Fenced(f"run {run_id} is no longer owned under fence {fence}")
     row = _Ending(*found)
-    used = _USED.first(conn, {"b_id": run_id})
-    assert used is not None  # noqa: S101  # sums have one row
+    used = spending.used(conn, run_id)
     values = {"slot": None, "ended_at": now, **_outcome_values(outcome, used)}
     _END.run(conn, {"b_id": run_id, "b_fence": fence, **{f"v_{name}": value for name, value in values.items()}})
     end_attempt(conn, run_id, row.attempt, outcome, now)
@@ -111,13 +99,12 @@ def finish(conn: Connection, run_id: str, fence: int, outcome: Outcome, now: dat
             .where(_occurrences.c.run_id == run_id)
             .values(state=OccurrenceState.SKIPPED, reason=outcome.reason)
         )
-    counters.raise_by(conn, _totals(row, outcome, now))
+    counters.raise_by(conn, [*_totals(row, outcome, now), *spending.totals(used)])
     tokens = int(str(values["tokens_input"])) + int(str(values["tokens_output"]))
-    cost = _cost(outcome, calls=used[3], priced=used[4], total=used[5])
-    return Finished(started_at=instant(row.started_at), tokens=tokens, cost_usd=cost, calls=used[3])
+    return Finished(started_at=instant(row.started_at), tokens=tokens, cost_usd=_cost(outcome, used))
 
 
-def _outcome_values(outcome: Outcome, used: Sequence[Any]) -> dict[str, object]:
+def _outcome_values(outcome: Outcome, used: Sequence[UsedOf]) -> dict[str, object]:
     return {
         "state": outcome.state,
         "reason": outcome.reason,
@@ -126,10 +113,11 @@ def _outcome_values(outcome: Outcome, used: Sequence[Any]) -> dict[str, object]:
         "iterations": outcome.iterations,
         "tool_calls": outcome.tool_calls,
         "tool_errors": outcome.tool_errors,
-        "tokens_input": max(used[0], outcome.tokens_input),  # the journal's rows are the proof, where there are any
-        "tokens_output": max(used[1], outcome.tokens_output),
-        "tokens_cached": max(used[2], outcome.tokens_cached),
-        "cost_usd": _cost(outcome, calls=used[3], priced=used[4], total=used[5]),
+        # the journal's rows are the proof, where there are any
+        "tokens_input": max(sum(each.input for each in used), outcome.tokens_input),
+        "tokens_output": max(sum(each.output for each in used), outcome.tokens_output),
+        "tokens_cached": max(sum(each.cached for each in used), outcome.tokens_cached),
+        "cost_usd": _cost(outcome, used),
         "output_path": outcome.output_path,
         "result": outcome.result,
         "silent": outcome.silent,
@@ -144,10 +132,11 @@ def _checks(outcome: Outcome) -> str:
     return json.dumps([asdict(result) for result in outcome.checks], ensure_ascii=False)
 
 
-def _cost(outcome: Outcome, *, calls: int, priced: int, total: float | None) -> float | None:
+def _cost(outcome: Outcome, used: Sequence[UsedOf]) -> float | None:
     """None is unknown: a call without a price, or calls that left no usage row. No model call costs nothing."""
-    if calls:
-        return total if priced == calls else None
+    if used:
+        known = all(each.priced == each.calls for each in used)
+        return sum(each.cost_usd or 0.0 for each in used) if known else None
     return outcome.cost_usd if outcome.iterations else 0.0
 
 

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, delete, exists, func, insert, select
@@ -59,6 +59,14 @@ _RESERVED = Prepared(
     select(
         _reservations.c.tokens, _reservations.c.cost_usd, _reservations.c.day, _reservations.c.month,
     ).where(_reservations.c.id == bindparam("b_id"))
+)  # fmt: skip
+_USED = Prepared(
+    select(
+        _usage.c.model, func.sum(_usage.c.input), func.sum(_usage.c.output), func.sum(_usage.c.cached),
+        func.sum(_usage.c.cache_write), func.count(), func.count(_usage.c.cost_usd), func.sum(_usage.c.cost_usd),
+    )
+    .where(_usage.c.run_id == bindparam("b_run"))
+    .group_by(_usage.c.model)
 )  # fmt: skip
 _SETTLED = Prepared(delete(_reservations).where(_reservations.c.id == bindparam("b_id")))
 
@@ -175,24 +183,34 @@ _BYTES_A_TOKEN = 4
 """An estimate takes a token for a quarter of the bytes (``models.wire``); a cap takes one for each byte."""
 
 
-def totals(conn: Connection, run_id: str) -> list[counters.Raise]:
-    """What the run's usage rows add to the counters of tokens and dollars, by model; calls without a price add none."""
-    query = (
-        select(
-            _usage.c.model, func.sum(_usage.c.input), func.sum(_usage.c.output), func.sum(_usage.c.cached),
-            func.sum(_usage.c.cache_write), func.sum(_usage.c.cost_usd),
-        )
-        .where(_usage.c.run_id == run_id)
-        .group_by(_usage.c.model)
-    )  # fmt: skip
+class UsedOf(NamedTuple):
+    """What a run's calls of one model used. ``priced`` of ``calls`` have a cost, and ``cost_usd`` is its sum."""
+
+    model: str
+    input: int
+    output: int
+    cached: int
+    cache_write: int
+    calls: int
+    priced: int
+    cost_usd: float | None
+
+
+def used(conn: Connection, run_id: str) -> list[UsedOf]:
+    """The run's usage rows, by model."""
+    return [UsedOf(*row) for row in _USED.all(conn, {"b_run": run_id})]
+
+
+def totals(models: Iterable[UsedOf]) -> list[counters.Raise]:
+    """What they add to the counters of tokens and dollars; calls without a price add none."""
     found: list[counters.Raise] = []
-    for model, given, made, cached, written, cost in conn.execute(query):
-        read = min(cached, given)
-        wrote = min(written, given - read)
-        kinds = {"input": given - read - wrote, "output": made, "cache_read": read, "cache_write": wrote}
-        found += [(TOKENS, {"model": model, "type": kind}, count) for kind, count in kinds.items() if count]
-        if cost:
-            found.append((COST, {"model": model}, cost))
+    for each in models:
+        read = min(each.cached, each.input)
+        wrote = min(each.cache_write, each.input - read)
+        kinds = {"input": each.input - read - wrote, "output": each.output, "cache_read": read, "cache_write": wrote}
+        found += [(TOKENS, {"model": each.model, "type": kind}, count) for kind, count in kinds.items() if count]
+        if each.cost_usd:
+            found.append((COST, {"model": each.model}, each.cost_usd))
     return found
 
 

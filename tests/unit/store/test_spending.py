@@ -196,7 +196,9 @@ def test_the_counters_types_are_disjoint_and_add_up(bank: Bank) -> None:
     bank.used("r1", 2, Usage(input=1000, output=50, cached=700, cache_write=200), 0.25)
     bank.used("r1", 4, Usage(input=500, output=5), None, model="other")
     with bank.store.read() as conn:
-        found = {(name, *sorted(labels.items())): value for name, labels, value in spending.totals(conn, "r1")}
+        found = {
+            (name, *sorted(labels.items())): value for name, labels, value in spending.totals(spending.used(conn, "r1"))
+        }
     tokens = "hermes_cron_model_tokens_total"
     assert found == {
         (tokens, ("model", MODEL), ("type", "input")): 100,
