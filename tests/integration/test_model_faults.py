@@ -328,3 +328,16 @@ def test_a_cap_that_the_first_call_would_pass_ends_the_run_before_it(home: Home)
         assert (run["state"], run["attempt"]) == ("budget_exhausted", 1)
         assert stub.requests == []
         assert "50" in serve.cli("runs", "show", run["id"]).out
+
+
+@pytest.mark.parametrize(("config", "limit"), [("", 8192), ("max_tokens = 500\n", 500)], ids=["default", "set"])
+def test_the_limit_of_a_reply_is_always_sent_and_kept_with_the_run(home: Home, config: str, limit: int) -> None:
+    """What a cap reserves for a call is what the call may really use, also when the settings change in between."""
+    home.config.write_text(f'timezone = "UTC"\n[model]\n{config}', encoding="utf-8")
+    write_job(home, "j", DAILY, prompt="look")
+    with StubServer(["all is well"]) as stub:
+        serve = Serving(home, env=model_env(stub))
+        assert serve.cli("run", "j").rc == 0
+        (row,) = serve.rows("SELECT body FROM messages WHERE seq = 0")
+    assert stub.requests[0].json()["max_tokens"] == limit
+    assert json.loads(row["body"])["parameters"] == {"max_tokens": limit}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hermes_cron.domain.transcript import Header, Message, ModelReply, Usage
-from hermes_cron.models.endpoint import Endpoint, endpoint_of
+from hermes_cron.models.endpoint import DEFAULT_MAX_TOKENS, Endpoint, endpoint_of
 from hermes_cron.models.prices import Prices
 from hermes_cron.models.wire import estimate_tokens
 from hermes_cron.settings import ModelSettings, Price
@@ -169,6 +169,11 @@ def test_no_tools_no_member() -> None:
     with rig(["a"]) as r:
         r.model.complete(request())
         assert "tools" not in r.stub.requests[0].json()
+
+
+def test_the_default_of_the_settings_is_that_of_an_endpoint() -> None:
+    assert ModelSettings().max_tokens == DEFAULT_MAX_TOKENS == 8192
+    assert endpoint_of(ModelSettings(name="m", max_tokens=9), str).max_tokens == 9
 
 
 @pytest.mark.parametrize(
