@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import random
+import secrets
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -100,7 +102,7 @@ def test_killed_at_a_write_while_another_scheduler_lives(rig: Make, write: int, 
     died = time.monotonic()
     if it.row(run_id)["ended_at"] is None:
         until(lambda: it.row(run_id)["fence"] > 1 or it.open_questions(), "the run was taken over")
-        assert time.monotonic() - died < 2.5  # two seconds, and what a busy machine adds
+        assert time.monotonic() - died < 2 + 3  # three for a machine that does much else
     as_if_nothing_had_happened(it, run_id, more_calls=1)
 
 
@@ -175,7 +177,8 @@ def test_a_script_is_started_once_and_its_end_is_told_as_far_as_it_is_known(
 
 def test_a_script_that_is_cut_off_is_ended_and_not_started_again(rig: Make) -> None:
     it = rig([])
-    run_id = it.queue(script=f"echo begun >> {it.outside}; sleep 300; echo ended >> {it.outside}")
+    mark = secrets.token_hex(8)
+    run_id = it.queue(script=f"echo begun >> {it.outside}; sleep 300; echo ended {mark} >> {it.outside}")
     first = it.serve()
     until(lambda: it.lines()["begun"], "the script runs")
     it.kill(first)
@@ -183,6 +186,7 @@ def test_a_script_that_is_cut_off_is_ended_and_not_started_again(rig: Make) -> N
     ended = it.settled(run_id)
     assert (ended["state"], ended["reason"]) == ("interrupted", "owner_died")
     assert it.lines() == {"begun": 1}
+    assert subprocess.run(["pgrep", "-f", mark], capture_output=True, check=False).stdout == b""
 
 
 # --- who is not dead --------------------------------------------------------------------------------------------------
