@@ -66,7 +66,7 @@ class Poster:
                 ) as response:
                     start = _start(response)
                     return heard(response.status_code, response.headers, start, self._clock.now())
-            except httpx2.InvalidURL:
+            except (httpx2.InvalidURL, UnicodeError):  # UnicodeError: no name of a host
                 return Answer(heard=Heard.FAILED, text="the address is no URL")
             except httpx2.UnsupportedProtocol:
                 return Answer(heard=Heard.FAILED, text="the address begins neither with http:// nor https://")

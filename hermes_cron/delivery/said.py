@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ ANSWER_BYTES = 65_536
 _LINE = 300
 _LATER = frozenset({408, 425, 429})
 _WELL = frozenset({"", "0", "ok", "success", "succeed", "succeeded"})
+_SUCCESS = re.compile(r"2[0-9]{2}")
 _BAD_WORDS = frozenset({"error", "fail", "failed", "failure"})
 
 
@@ -52,7 +54,7 @@ def fault_in(body: bytes) -> str | None:
     """What in a JSON object says that the request failed; None: nothing does."""
     try:
         told: Any = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or brackets without end
         return None
     if not isinstance(told, dict):
         return None
@@ -60,7 +62,7 @@ def fault_in(body: bytes) -> str | None:
         if told.get(key):
             return key
     for key in ("ok", "success"):
-        if told.get(key) is False:
+        if told.get(key) in (False, "false"):  # 0 is false too
             return f"{key}: false"
     for key in ("code", "errcode", "status_code"):
         if key in told and not _is_well(told[key]):
@@ -76,7 +78,7 @@ def _is_well(code: object) -> bool:
     if isinstance(code, int | float):
         return code == 0 or 200 <= code < 300
     text = str(code).strip().lower()
-    return text in _WELL or (text.isdigit() and 200 <= int(text) < 300)
+    return text in _WELL or _SUCCESS.fullmatch(text) is not None
 
 
 def retry_after(text: str | None, now: datetime) -> float | None:
@@ -88,6 +90,6 @@ def retry_after(text: str | None, now: datetime) -> float | None:
         return float(text[:9])
     try:
         at = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return max(0.0, (at - now).total_seconds()) if at.tzinfo else None

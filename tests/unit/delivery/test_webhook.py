@@ -90,7 +90,8 @@ def test_retry_after_in_seconds_and_as_a_date() -> None:
     [
         {"error": "invalid token"}, {"errors": ["x"]}, {"ok": False, "error_code": 400}, {"success": False},
         {"code": 19024, "msg": "Key Words Not Found"}, {"errcode": 310000, "errmsg": "sign not match"},
-        {"code": "invalid_payload"}, {"status": "error"}, {"StatusCode": 0, "code": 9499},
+        {"code": "invalid_payload"}, {"status": "error"}, {"StatusCode": 0, "code": 9499}, {"ok": "false"}, {"ok": 0},
+        {"success": 0}, {"code": "²"}, {"code": "9" * 50}, {"code": "0200"},
     ],
 )  # fmt: skip
 def test_200_with_an_error_in_it_is_a_failure_and_the_answer_is_kept(body: dict[str, object]) -> None:
@@ -107,12 +108,18 @@ def test_200_with_an_error_in_it_is_a_failure_and_the_answer_is_kept(body: dict[
         b"ok", b"", b"[]", b"{}", b'{"ok": true}', b'{"code": 0, "msg": "success"}', b'{"code": 200}',
         b'{"errcode": 0}',
         b'{"error": null, "errors": []}', b'{"error": "", "success": true}', b'{"status": "ok"}', b'{"code": "0"}',
-        b'{"code": "success"}', b"<html>thanks</html>", b'{"result": "error"',
+        b'{"code": "success"}', b"<html>thanks</html>", b'{"result": "error"', b'{"code": "201"}',
+        b"[" * 60_000, b'{"a":' * 10_000,
     ],
 )  # fmt: skip
 def test_200_with_nothing_wrong_in_it_is_sent(body: bytes) -> None:
     assert fault_in(body) is None
     assert heard(200, {}, body, NOON).heard is Heard.SENT
+
+
+@pytest.mark.parametrize("text", ["Mon, 01 Jan 99999999999999 00:00:00 GMT", "²", "x" * 9000, "\0"])
+def test_trouble_with_an_odd_retry_after_is_trouble_all_the_same(text: str) -> None:
+    assert heard(503, {"retry-after": text}, b"later", NOON) == Answer(heard=Heard.LATER, text="HTTP 503: later")
 
 
 def test_redirects_are_not_followed() -> None:
@@ -157,6 +164,8 @@ def test_an_endless_answer_is_bounded() -> None:
 def test_an_address_that_is_none() -> None:
     assert post("hook").heard is Heard.FAILED
     assert post("ftp://127.0.0.1/x").heard is Heard.FAILED
+    for url in ("http://a..b/", f"http://{'a' * 70}.test/", "http://127.0.0.1:1/\ud800"):
+        assert post(url) == Answer(heard=Heard.FAILED, text="the address is no URL")
 
 
 def test_foreign_text_is_one_line_without_control_characters() -> None:
