@@ -75,9 +75,17 @@ def ask(
 ) -> tuple[int, ...]:
     """One question a call, with a message to each of the job's targets; a call that is asked about already is not
     asked about twice. The numbers."""
-    return tuple(
+    asked = tuple(
         number for effect in parked if (number := _ask(conn, taken, effect, now, now + answer_within)) is not None
     )
+    if not asked and not _any_open(conn, taken.id):
+        raise ValueError(f"run {taken.id} would wait for an answer that nobody is asked for")
+    return asked
+
+
+def _any_open(conn: Connection, run_id: str) -> bool:
+    query = select(_approvals.c.number).where(_approvals.c.run_id == run_id, _IS_OPEN).limit(1)
+    return conn.execute(query).first() is not None
 
 
 def _ask(conn: Connection, taken: TakenRun, effect: ParkedEffect, now: datetime, expires_at: datetime) -> int | None:
@@ -180,8 +188,7 @@ def _answer(
         .where(_approvals.c.number == asked.number, _IS_OPEN)
         .values(decision=decision, decided_at=now, decided_by=by, reason=reason)
     )
-    still_open = select(_approvals.c.number).where(_approvals.c.run_id == asked.run_id, _IS_OPEN)
-    if conn.execute(still_open.limit(1)).first() is None:
+    if not _any_open(conn, asked.run_id):
         conn.execute(
             update(_runs)
             .where(_runs.c.id == asked.run_id, _runs.c.state == RunState.WAITING_APPROVAL)

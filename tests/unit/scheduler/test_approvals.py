@@ -125,6 +125,13 @@ def test_a_call_that_is_asked_about_is_not_asked_about_twice(world: Any) -> None
     assert len(world.rows(ApprovalRow)) == 2
 
 
+def test_no_run_waits_for_an_answer_that_nobody_is_asked_for(world: Any) -> None:
+    run = world.started("prompt: do it")
+    with pytest.raises(ValueError, match="nobody is asked"):
+        world.end(run, Outcome(state=RunState.WAITING_APPROVAL))
+    assert world.run(run.id)["state"] == "running"
+
+
 def test_a_cancelled_run_takes_its_questions_with_it(world: Any) -> None:
     run, _ = parked(world)
     world.store.write(lambda conn: runs.cancel(conn, run.id, by="ann", now=world.now))

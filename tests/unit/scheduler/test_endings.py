@@ -143,6 +143,20 @@ def test_the_newest_instant_ends_a_run_that_waits_where_the_job_says_so(world: A
     assert new.scheduled_at == world.now
 
 
+def test_the_next_instant_queues_behind_a_run_that_waits_where_the_job_says_so(world: Any) -> None:
+    world.write("a", f"schedule: 0 * * * *\noverlap: queue\n{PROMPT}")
+    world.at("11:30").sync()
+    world.at("12:00").claim()
+    (run,) = world.take()
+    world.at("12:57").end(run, Outcome(state=RunState.QUEUED), ran=SECOND)
+    world.at("13:00").claim()
+    (again,) = world.take()
+    assert again.id == run.id
+    world.finish(again)
+    (following,) = world.take()
+    assert following.scheduled_at == world.now
+
+
 def test_a_removed_job_drops_what_never_began_and_nothing_else(world: Any) -> None:
     run = slow(world)
     world.end(run, PASSING, ran=SECOND)
