@@ -137,7 +137,7 @@ class Sender:
         while (free := self._free()) > 0:
             now = post.clock.now()
             with post.store.read() as conn:
-                due = outbox.next_due(conn, full=self._full(), only=post.only)
+                due = outbox.next_due(conn, now, full=self._full(), only=post.only)
             if due is None:
                 return None
             if due > now:
@@ -277,7 +277,7 @@ class Sender:
             created_at=view.created_at,
             run_id=view.run_id,
             facts=self._facts(view),
-            again=view.attempts > 1,
+            again=view.again,
         )
 
     def _facts(self, view: DeliveryView) -> dict[str, object]:

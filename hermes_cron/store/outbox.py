@@ -47,21 +47,23 @@ _NEW = (
 )  # fmt: skip
 _INSERT = Prepared(insert(_rows), _NEW)
 _NEWEST = Prepared(select(func.last_insert_rowid()))
-_LAST_HASH = Prepared(
-    select(_rows.c.text_hash)
+_OVERTAKES = 64
+"""Of the newest reports of a job to a target that are looked at: one that waited may arrive after younger ones."""
+_LAST_REPORTS = Prepared(
+    select(_rows.c.state, _rows.c.text_hash, _rows.c.sent_at)
     .where(
         _rows.c.job_uid == bindparam("uid"),
         _rows.c.target == bindparam("name"),
         _rows.c.text_hash.is_not(None),
-        or_(
-            *(_rows.c.state == state.value for state in (DeliveryState.SENT, DeliveryState.QUEUED, DeliveryState.HELD))
-        ),
+        or_(*(_rows.c.state == state.value for state in DeliveryState if state is not DeliveryState.FAILED)),
     )
     .order_by(_rows.c.number.desc())
-    .limit(1)
+    .limit(_OVERTAKES)
 )
 _QUEUED = _rows.c.state == literal_column(f"'{DeliveryState.QUEUED}'")
 """Word for word the condition of ``deliveries_due``: SQLite uses that index for nothing less."""
+_UNTRIED = _rows.c.attempts == literal_column("0")
+"""Due whatever the clock says: one that was set back does not hold up what was written before."""
 _FACTS = ("state", "reason", "verdict", "cause", "scheduled_at", "started_at", "ended_at", "attempt", "cost_usd")
 _ANY_QUEUED = Prepared(select(_rows.c.number).where(_QUEUED).limit(1))
 _SHOWN = tuple(column for column in _rows.c if column.name not in {"body", "text_hash"})
@@ -102,6 +104,11 @@ class DeliveryView:
     def untried(self) -> bool:
         """Nobody knows yet how its first try ends."""
         return self.state is DeliveryState.QUEUED and (self.in_hand or self.attempts == 0)
+
+    @property
+    def again(self) -> bool:
+        """An earlier try may have arrived: also where the tries are counted anew, by ``retry``."""
+        return self.attempts > 1 or self.next_try_at != self.created_at
 
     @property
     def message_id(self) -> str:
@@ -197,7 +204,7 @@ def claim(
         return []
     query = (
         select(_rows)
-        .where(_free(full, only), _rows.c.next_try_at <= now)
+        .where(_free(full, only), or_(_UNTRIED, _rows.c.next_try_at <= now))
         .order_by(_rows.c.next_try_at, _rows.c.number)
         .limit(limit)
     )
@@ -316,9 +323,16 @@ def of_runs(conn: Connection, run_ids: Iterable[str]) -> dict[str, list[Delivery
 
 
 def last_hash(conn: Connection, job_uid: str, target: str) -> str | None:
-    """The hash of the last report that this target got or is about to get; None: it never got one."""
-    row = _LAST_HASH.first(conn, {"uid": job_uid, "name": target})
-    return None if row is None else str(row[0])
+    """The hash of the report that this target got last or is about to get; None: nobody knows, or it never got one.
+
+    What came last is not what was written last: a report that was tried for hours arrives after younger ones.
+    """
+    rows = _LAST_REPORTS.all(conn, {"uid": job_uid, "name": target})
+    if not rows or rows[0][0] == DeliveryState.UNKNOWN:
+        return None
+    if rows[0][0] != DeliveryState.SENT:
+        return str(rows[0][1])
+    return str(max((row for row in rows if row[0] == DeliveryState.SENT), key=lambda row: row[2])[1])
 
 
 def counts(conn: Connection, since: datetime) -> Counter[DeliveryState]:
@@ -379,11 +393,13 @@ def anything_queued(conn: Connection) -> bool:
     return _ANY_QUEUED.first(conn, {}) is not None
 
 
-def next_due(conn: Connection, *, full: Collection[str] = (), only: str | int | None = None) -> datetime | None:
-    """When ``claim`` will find the next message; None: nothing waits."""
-    query = select(_rows.c.next_try_at).where(_free(full, only)).order_by(_rows.c.next_try_at).limit(1)
-    found: datetime | None = conn.execute(query).scalar()
-    return found
+def next_due(
+    conn: Connection, now: datetime, *, full: Collection[str] = (), only: str | int | None = None
+) -> datetime | None:
+    """When ``claim`` will find the next message, ``now`` for one that was never tried; None: nothing waits."""
+    query = select(_UNTRIED, _rows.c.next_try_at).where(_free(full, only)).order_by(not_(_UNTRIED), _rows.c.next_try_at)
+    row = conn.execute(query.limit(1)).first()
+    return None if row is None else now if row[0] else row[1]
 
 
 def facts(conn: Connection, run_id: str) -> dict[str, object]:

@@ -384,6 +384,33 @@ def test_a_file_proves_what_it_has(rig: Rig, arrived: bool) -> None:
     assert ("already" in (view.receipt or "")) is arrived
 
 
+def test_a_file_that_was_not_configured_when_its_sender_died_proves_it_at_a_retry_by_hand(rig: Rig) -> None:
+    rig.file()
+    number = rig.put("file")
+    with Owner(rig.home.owners, kind="serve", started_at=NOON) as owner:
+        (claimed,) = rig.store.write(lambda conn: outbox.claim(conn, owner.name, NOON, limit=1))
+        rig.targets.open("file").send(rig.sender()._message(claimed))
+    was = rig.configs.pop("file")
+    with rig.sending():
+        rig.is_now(number, DeliveryState.UNKNOWN)
+    rig.configs["file"] = was
+    rig.clock.advance(60)
+    rig.store.write(lambda conn: outbox.retry(conn, number, rig.clock.now()))
+    with rig.sending():
+        view = rig.is_now(number, DeliveryState.SENT)
+    assert (rig.home.root / "file.md").read_text().count(view.message_id) == 1
+    assert "already" in (view.receipt or "")
+
+
+def test_a_clock_that_is_set_back_holds_up_no_first_try(rig: Rig) -> None:
+    rig.file()
+    number = rig.put("file")
+    rig.clock.set(NOON - timedelta(hours=2))
+    with rig.sending():
+        view = rig.is_now(number, DeliveryState.SENT)
+    assert view.attempts == 1
+
+
 def test_what_is_in_a_living_hand_is_left_alone(rig: Rig) -> None:
     number = rig.put()
     with Owner(rig.home.owners, kind="serve", started_at=NOON) as other:

@@ -12,7 +12,7 @@ from hermes_cron.domain.delivery import DeliveryKind, DeliveryState
 from hermes_cron.domain.job import Deliver, When
 from hermes_cron.domain.run import Cause
 from hermes_cron.store.tables import DeliveryRow
-from tests.ended import NO_HEADING, PROVEN, failed, good
+from tests.ended import NO_HEADING, PROVEN, at, failed, good
 from tests.endings_rig import Ends, opened
 
 REPORT = DeliveryKind.REPORT
@@ -69,8 +69,9 @@ def test_only_failures_are_wanted(ends: Ends) -> None:
 
 def _settle(ends: Ends, state: DeliveryState) -> None:
     newest = ends.rows()[-1]["number"]
+    values = {"state": state, "sent_at": at(12, 1) if state is DeliveryState.SENT else None}
     ends.store.write(
-        lambda conn: conn.execute(update(_deliveries).where(_deliveries.c.number == newest).values(state=state))
+        lambda conn: conn.execute(update(_deliveries).where(_deliveries.c.number == newest).values(**values))
     )
 
 
