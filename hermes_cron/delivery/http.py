@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hermes_cron.ports import Clock
 
 
+_MAYBE = "the request was sent whole and may have arrived"
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
@@ -64,7 +65,9 @@ class Poster:
                     timeout=timeout_s,
                     extensions={"trace": way.trace},
                 ) as response:
-                    start = _start(response)
+                    start, whole = _start(response)
+                    if not whole and 200 <= response.status_code < 300 and start.lstrip().startswith(b"{"):
+                        return Answer(heard=Heard.LATER, text=_cut(response.status_code, start))
                     return heard(response.status_code, response.headers, start, self._clock.now())
             except (httpx2.InvalidURL, UnicodeError):  # UnicodeError: no name of a host
                 return Answer(heard=Heard.FAILED, text="the address is no URL")
@@ -84,8 +87,8 @@ class Poster:
             return self._made
 
 
-def _start(response: httpx2.Response) -> bytes:
-    """The beginning of the body. What is cut after the status has come changes nothing in what was answered."""
+def _start(response: httpx2.Response) -> tuple[bytes, bool]:
+    """The beginning of the body, and whether it came as far as we read."""
     import httpx2
 
     data = bytearray()
@@ -95,8 +98,13 @@ def _start(response: httpx2.Response) -> bytes:
             if len(data) >= ANSWER_BYTES:
                 break
     except httpx2.HTTPError:
-        pass
-    return bytes(data[:ANSWER_BYTES])
+        return bytes(data[:ANSWER_BYTES]), False
+    return bytes(data[:ANSWER_BYTES]), True
+
+
+def _cut(status: int, start: bytes) -> str:
+    """Half an object may have said in its other half that it is no success: as good as no answer."""
+    return f"{line(b'HTTP %d, but the answer was cut off: %b' % (status, start))}; {_MAYBE}"
 
 
 def _failed(error: httpx2.HTTPError, way: _Way, url: str, timeout_s: float) -> str:
@@ -109,4 +117,4 @@ def _failed(error: httpx2.HTTPError, way: _Way, url: str, timeout_s: float) -> s
     else:
         what = _ERRNO.sub("", line(str(error) or type(error).__name__))
     what = f"{httpx2.URL(url).host}: {what}"
-    return f"{what}; the request was sent whole and may have arrived" if way.sent else what
+    return f"{what}; {_MAYBE}" if way.sent else what

@@ -161,6 +161,16 @@ def test_an_endless_answer_is_bounded() -> None:
     assert len(answer.text) < 400
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"), [(b'{"ok": false, "descri', Heard.LATER), (b"ok, thank you", Heard.SENT), (b"", Heard.SENT)]
+)
+def test_half_an_object_that_might_go_on_with_an_error_is_no_receipt(body: bytes, expected: Heard) -> None:
+    with Receiver(Reply(200, body, headers={"Content-Length": "1000", "Connection": "close"})) as receiver:
+        answer = post(receiver.url)
+    assert answer.heard is expected
+    assert ("was cut off" in answer.text and "may have arrived" in answer.text) is (expected is Heard.LATER)
+
+
 def test_an_address_that_is_none() -> None:
     assert post("hook").heard is Heard.FAILED
     assert post("ftp://127.0.0.1/x").heard is Heard.FAILED
