@@ -215,6 +215,13 @@ class SkillOutsideRoot(HermesCronError):
     exit_code = 4
 
 
+class ImportUnsafePath(HermesCronError):
+    """An archive with a name that leads out of the folder it is unpacked into, or with what is no file of a home."""
+
+    code = "ImportUnsafePath"
+    exit_code = 4
+
+
 class Refused(HermesCronError):
     """A guard said no; the message says which and why."""
 
@@ -266,6 +273,18 @@ class SnapshotFailed(HermesCronError):
     """No commit could be made before a change, so the change did not happen."""
 
     code = "SnapshotFailed"
+
+
+class BackupDamaged(HermesCronError):
+    """The bytes of a backup are not what was written, or they are no backup."""
+
+    code = "BackupDamaged"
+
+
+class UpgradeFailed(HermesCronError):
+    """An upgrade would have lost or changed something, so the old state was put back."""
+
+    code = "UpgradeFailed"
 
 
 class ExtraMissing(HermesCronError):
