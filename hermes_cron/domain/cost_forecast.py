@@ -22,6 +22,11 @@ from hermes_cron.domain.transcript import Usage
 
 MONTH = timedelta(days=30)
 _YEAR = timedelta(days=365)
+_LEAP = 8 * timedelta(days=365.25)
+"""In which each leap day comes, also around 2100."""
+_RAREST = 0.01
+"""Runs a month that are shown at least: what comes once in ten years is not nothing."""
+_TICK = timedelta(microseconds=1)
 _DAY = timedelta(days=1)
 _WALK = 10_080
 """Instants that are looked at one by one, a week of minutes; what is denser is counted over the time they cover."""
@@ -90,16 +95,29 @@ class Forecast:
 
 
 def rate(job: Job, now: datetime) -> Rate:
-    """How often the job's schedule starts it in the 30 days after ``now``, within its life span."""
+    """How often the job's schedule starts it in the 30 days after ``now``, within its life span.
+
+    Of one that has nothing in them, the 30 days from its first instant; what comes once in those, over a year or more.
+    """
     if job.trigger is None:
         return Rate(month=0, day=0)
     zone = ZoneInfo(job.timezone)
-    begin = now if job.start is None else max(now, job.start - timedelta(microseconds=1))
-    end = begin + MONTH if job.until is None else min(begin + MONTH, job.until)
-    seen = list(islice(instants(job.trigger, zone, begin, end), _WALK))
+    begin = now if job.start is None else max(now, job.start - _TICK)
+    found = _counted(job, zone, begin)
+    if found.month:
+        return found
+    first = next(instants(job.trigger, zone, begin, _end(job, begin, _LEAP)), None)
+    if first is None:
+        return found
+    found = _counted(job, zone, first - _TICK)
+    return found if found.month > 1 else Rate(month=_rare(job, zone, begin), day=1)
+
+
+def _counted(job: Job, zone: ZoneInfo, begin: datetime) -> Rate:
+    end = _end(job, begin, MONTH)
+    seen = _instants(job, zone, begin, end)
     if not seen:
-        year = list(islice(instants(job.trigger, zone, begin, job.until or begin + _YEAR), _WALK))
-        return Rate(month=round(len(year) * (MONTH / _YEAR), 2), day=min(1, len(year)))
+        return Rate(month=0, day=0)
     month, day = float(len(seen)), max(Counter(f"{at.astimezone(zone):%Y-%m-%d}" for at in seen).values())
     if len(seen) == _WALK:
         month = len(seen) * ((end - begin) / (seen[-1] - begin))
@@ -107,6 +125,23 @@ def rate(job: Job, now: datetime) -> Rate:
             day = math.ceil(len(seen) * (_DAY / (seen[-1] - begin)))
     most = math.inf if job.max_runs is None else job.max_runs
     return Rate(month=min(round(month, 2), most), day=int(min(day, most)))
+
+
+def _rare(job: Job, zone: ZoneInfo, begin: datetime) -> float:
+    """Never nothing, and at most the runs that the job has left."""
+    for span in (_YEAR, _LEAP):
+        count = min(len(_instants(job, zone, begin, _end(job, begin, span))), job.max_runs or _WALK)
+        if count:
+            return max(_RAREST, round(count * (MONTH / span), 2))
+    return _RAREST
+
+
+def _instants(job: Job, zone: ZoneInfo, begin: datetime, end: datetime) -> list[datetime]:
+    return [] if job.trigger is None else list(islice(instants(job.trigger, zone, begin, end), _WALK))
+
+
+def _end(job: Job, begin: datetime, span: timedelta) -> datetime:
+    return begin + span if job.until is None else min(begin + span, job.until)
 
 
 def from_own(samples: Sequence[Sample], runs: Rate) -> Forecast:
@@ -209,7 +244,9 @@ def above(forecast: Forecast, caps: Iterable[Cap]) -> Above | None:
         each = forecast.run_tokens if cap.unit is Unit.TOKENS else forecast.run_usd
         if each is None:
             continue
-        amount = each * (forecast.rate.month if cap.scope is Scope.HOME_MONTH else forecast.rate.day)
+        # What comes less than once a month needs a whole run's room in the month in which it comes.
+        month = max(forecast.rate.month, min(1, forecast.rate.day))
+        amount = each * (month if cap.scope is Scope.HOME_MONTH else forecast.rate.day)
         if amount > cap.limit:
             return Above(cap=cap, amount=amount)
     return None

@@ -34,6 +34,11 @@ def job(schedule: str, **more: object) -> Job:
         (job("*/2 9-17 * * 1-5"), 5940, 270),
         (job("on the 1st of every month 9am"), 1, 1),
         (job("0 9 1 1 *"), 0.08, 1),
+        (job("0 9 29 2 *"), 0.02, 1),
+        (job("2030-01-01 09:00"), 0.01, 1),
+        (job("* * * 6 *"), 43_200, 1440),  # as in the month in which it comes
+        (job("0 9 1-5 6 *", max_runs=3), 3, 1),
+        (job("every year on june 1 at 9am", until=NOW + timedelta(days=60)), 0, 0),
         (job("in 2h"), 1, 1),
         (job("every hour", max_runs=5), 5, 5),
         (job("every hour", until=NOW + timedelta(hours=3)), 3, 3),
@@ -112,6 +117,14 @@ def test_a_forecast_is_above_a_cap_by_the_days_and_the_month(held: Cap, amount: 
     said = forecast.from_prior(lambda usage: usage.output / 5000, Rate(month=10, day=2))
     found = forecast.above(said, [held])
     assert (found.amount if found else None) == amount
+
+
+def test_a_month_with_one_run_needs_room_for_the_whole_run() -> None:
+    said = forecast.from_prior(lambda usage: usage.output / 5000, forecast.rate(job("0 9 1 1 *"), NOW))
+    found = forecast.above(said, [cap(Scope.HOME_MONTH, Unit.USD, 0.9)])
+    assert found is not None
+    assert found.amount == pytest.approx(1)
+    assert forecast.above(said, [cap(Scope.HOME_MONTH, Unit.USD, 1)]) is None
 
 
 @pytest.mark.parametrize("said", [word for pair in forecast.CHEAPER for word in pair])
