@@ -1,27 +1,42 @@
 """How do the files of the home become those of another tree, all of them or none?
 
-First every new file is written beside its place and made durable; only then are they renamed into place, one after the
-other, so that a full disk is met before anything changed. Folders are never swapped: watchers would go blind. A file
-that somebody changed since the base was looked at stays as they made it and is named. Doing it a second time after a
-crash changes nothing that was done.
+First every new file is written beside its place and made durable; only then are they put into place, one after the
+other, so that a full disk is met before anything changed. Folders are never swapped: watchers would go blind. What
+somebody changed since the base was looked at stays as they made it and is named. Links are never followed, but for the
+four roots. Doing it a second time after a crash changes nothing that was done.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
+import errno
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hermes_cron.files import TEMP_PREFIX, explained
-from hermes_cron.snapshots.scan import KEPT_ASIDE
-from hermes_cron.snapshots.trees import Entry, Mode, Objects, Oid, blob_id
+from hermes_cron.errors import SnapshotFailed
+from hermes_cron.files import explained
+from hermes_cron.snapshots import names
+from hermes_cron.snapshots.pack import sync_folder
+from hermes_cron.snapshots.scan import OURS
+from hermes_cron.snapshots.trees import (
+    EMPTY_FOLDER,
+    PLAIN,
+    USUAL_BITS,
+    Difference,
+    Entry,
+    Mode,
+    Objects,
+    blob_id,
+    plain_entry,
+)
 
-_USUAL = {Mode.FILE: 0o644, Mode.EXECUTABLE: 0o755}
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS})
+_OTHER = Entry(Mode.SUBMODULE, b"")
+"""Something lies there that is in neither tree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,165 +51,259 @@ class Applied:
 class Staged:
     """New files that lie beside their places. ``enter`` puts them there, ``discard`` removes them."""
 
-    root: bytes
-    base: Mapping[bytes, Entry | None]
-    target: Mapping[bytes, Entry | None]
-    modes: Mapping[bytes, int]
-    before_modes: Mapping[bytes, int]
-    folders: tuple[bytes, ...]
-    kept: tuple[bytes, ...]
+    home: bytes
+    changes: list[Difference] = field(default_factory=list)
+    kept: set[bytes] = field(default_factory=set)
     waiting: dict[bytes, bytes] = field(default_factory=dict)
+    made: list[bytes] = field(default_factory=list)
+    _touched: set[bytes] = field(default_factory=set)
 
     def enter(self) -> Applied:
-        """Rename and unlink; durable on return."""
-        touched: set[bytes] = set()
-        changed: list[bytes] = []
-        for path, entry in self.target.items():
-            place = os.path.join(self.root, path)
-            now = present(place)
-            if now == entry:
-                self._drop(path)
-                continue
-            if now != self.base[path]:  # changed within these moments: their version stays
-                self._drop(path)
-                continue
-            with explained(Path(os.fsdecode(place))):
-                self._place(place, path, entry)
-            touched.add(os.path.dirname(place))
-            changed.append(path)
-        self._modes_only()
-        for folder in self.folders:
-            os.makedirs(os.path.join(self.root, folder), exist_ok=True)
-        for folder in touched:
-            _sync(folder)
-        return Applied(changed=tuple(changed), kept=self.kept)
+        """Put into place; durable on return. What goes, goes first: its name may be needed."""
+        changed: set[bytes] = set()
+        for path, before, after in reversed(self.changes):
+            goes = after is None or (before is not None and not _alike(before, after))
+            if goes and self._take_away(path, before, after):
+                changed.add(path)
+        for path, before, after in self.changes:
+            if after is not None and path not in self.kept and self._put(path, before, after):
+                changed.add(path)
+        for folder in sorted(self._touched):
+            if os.path.isdir(folder):
+                sync_folder(Path(os.fsdecode(folder)))
+        self.discard()
+        return Applied(changed=tuple(sorted(changed)), kept=tuple(sorted(self.kept)))
 
     def discard(self) -> None:
-        """Nothing of it happened."""
-        for path in list(self.waiting):
-            self._drop(path)
-
-    def _place(self, place: bytes, path: bytes, entry: Entry | None) -> None:
-        if entry is None:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(place)
-            self._drop_empty(os.path.dirname(path))
-            return
-        with contextlib.suppress(OSError):
-            if stat.S_ISDIR(os.lstat(place).st_mode):
-                os.rmdir(place)  # an empty folder where a file is to be
-        os.replace(self.waiting[path], place)
-        del self.waiting[path]
-
-    def _drop(self, path: bytes) -> None:
-        temporary = self.waiting.pop(path, None)
-        if temporary is not None:
+        """Nothing of it is left beside the places."""
+        for temporary in self.waiting.values():
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
+        self.waiting.clear()
+        for folder in reversed(self.made):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+        self.made.clear()
+
+    def prepare(self, objects: Objects, path: bytes, before: Entry | None, after: Entry | None) -> None:
+        """Look whether the place is as before, and write what is to come beside it."""
+        now = present(self.home, path, _sizes(objects, before, after))
+        if now == after:
+            return
+        if now != before:
+            self.kept.add(path)
+            return
+        self.changes.append((path, before, after))
+        if after is not None and after.mode is not Mode.FOLDER and not _only_bits(before, after):
+            self.waiting[path] = self._write(path, objects.read(after.oid), after)
+
+    def _write(self, path: bytes, data: bytes, entry: Entry) -> bytes:
+        temporary = os.path.join(self._folder_for(path), OURS + secrets.token_hex(6).encode())
+        if entry.mode is Mode.LINK:
+            os.symlink(data, temporary)
+            return temporary
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+            os.fchmod(fd, _bits(entry))
+            os.fsync(fd)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        finally:
+            os.close(fd)
+        return temporary
+
+    def _folder_for(self, path: bytes) -> bytes:
+        """The folder that is to hold it, made if nothing is in its way; else the one above."""
+        if path in names.ROOTS:
+            return os.path.dirname(place_of(self.home, path))
+        at = self.home
+        for part in path.split(b"/")[:-1]:
+            further = os.path.join(at, part)
+            if not os.path.lexists(further):
+                _make_like(at, further)
+                self.made.append(further)
+                self._touched.add(at)
+            elif not _is_folder(further, root=at == self.home):
+                break
+            at = further
+        return at
+
+    def _take_away(self, path: bytes, before: Entry | None, after: Entry | None) -> bool:
+        place = place_of(self.home, path)
+        now = present(self.home, path)
+        if now == after:
+            return False
+        if now != before:
+            self.kept.add(path)
+            return False
+        with _half_way(place), contextlib.suppress(FileNotFoundError):
+            if before == EMPTY_FOLDER:
+                with contextlib.suppress(OSError):  # what is to come may wait in it already
+                    os.rmdir(place)
+            else:
+                os.unlink(place)
+        self._touched.add(os.path.dirname(place))
+        if after is None:
+            self._drop_empty(os.path.dirname(path))
+        return True
 
     def _drop_empty(self, folder: bytes) -> None:
-        """git has no empty folders: one that a removal left empty goes, but never ``jobs/`` and its like."""
+        """A folder that a removal left empty goes, but never ``jobs/`` and its like."""
+        stay = {path for path, _, after in self.changes if after == EMPTY_FOLDER}
         with contextlib.suppress(OSError):
-            while b"/" in folder:
-                os.rmdir(os.path.join(self.root, folder))
+            while b"/" in folder and folder not in stay:
+                os.rmdir(os.path.join(self.home, folder))
                 folder = os.path.dirname(folder)
+                self._touched.add(os.path.join(self.home, folder))
 
-    def _modes_only(self) -> None:
-        """Files whose bytes are the same and whose mode bits are not."""
-        for path in self.before_modes.keys() | self.modes.keys():
-            if self.before_modes.get(path) == self.modes.get(path):
-                continue
-            place = os.path.join(self.root, path)
-            now = present(place)
-            if now is not None and now.mode is not Mode.LINK:
-                os.chmod(place, self.modes.get(path, _USUAL[now.mode]))
+    def _put(self, path: bytes, before: Entry | None, after: Entry) -> bool:
+        place = place_of(self.home, path)
+        now = present(self.home, path)
+        if now == after:
+            return False
+        fresh = before is None or not _alike(before, after)
+        if now != (None if fresh else before):
+            self.kept.add(path)
+            return False
+        with _half_way(place):
+            try:
+                self._into_place(place, path, before, after, fresh=fresh)
+            except (FileExistsError, NotADirectoryError, IsADirectoryError):  # made by hand within these moments
+                self.kept.add(path)
+                return False
+        self._touched.add(os.path.dirname(place))
+        return True
+
+    def _into_place(self, place: bytes, path: bytes, before: Entry | None, after: Entry, *, fresh: bool) -> None:
+        if _only_bits(before, after):
+            _chmod(place, _bits(after))
+            return
+        folder = self._folder_for(path)
+        if folder != os.path.dirname(place):
+            raise FileExistsError(folder)
+        if after.mode is Mode.FOLDER:
+            _make_like(folder, place)
+            return
+        temporary = self.waiting[path]
+        if fresh:
+            _link_new(temporary, place)
+        else:
+            os.replace(temporary, place)
+            del self.waiting[path]
 
 
-def stage(root: Path, objects: Objects, base: Oid, target: Oid) -> Staged:
+def stage(root: Path, objects: Objects, changes: Iterable[Difference]) -> Staged:
     """Write what is new beside its place. Raises ``DiskFull``, ``NotWritable``; nothing is changed then."""
-    before_modes, _ = _aside(objects, base)
-    modes, folders = _aside(objects, target)
-    old: dict[bytes, Entry | None] = {}
-    new: dict[bytes, Entry | None] = {}
-    kept: list[bytes] = []
-    home = os.fsencode(root)
-    for path, before, after in objects.changed(base, target):
-        if path == KEPT_ASIDE:
-            continue
-        now = present(os.path.join(home, path))
-        if now not in (before, after):
-            kept.append(path)
-        elif now != after:
-            old[path], new[path] = before, after
-    staged = Staged(
-        root=home, base=old, target=new, modes=modes, before_modes=before_modes, folders=folders, kept=tuple(kept)
-    )
+    staged = Staged(home=os.fsencode(root))
     try:
-        for path, entry in new.items():
-            if entry is not None:
-                with explained(Path(os.fsdecode(os.path.join(home, path)))):
-                    staged.waiting[path] = _beside(home, path, objects.blob(entry.oid), entry.mode, modes.get(path))
+        for path, before, after in changes:
+            if not names.below_roots(path):
+                continue
+            _refuse_unfit(path, before, after)
+            with explained(root / os.fsdecode(path)):
+                staged.prepare(objects, path, before, after)
     except BaseException:
         staged.discard()
         raise
     return staged
 
 
-def _beside(home: bytes, path: bytes, data: bytes, mode: Mode, bits: int | None) -> bytes:
-    """The temporary file. It lies in the nearest folder that exists, so that a new folder appears with its file."""
-    folder = os.path.dirname(os.path.join(home, path))
-    os.makedirs(folder, exist_ok=True)
-    temporary = os.path.join(folder, os.fsencode(f"{TEMP_PREFIX}{secrets.token_hex(6)}"))
-    if mode is Mode.LINK:
-        os.symlink(data, temporary)
-        return temporary
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-        os.fchmod(fd, bits or _USUAL[mode])
-        os.fsync(fd)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    finally:
-        os.close(fd)
-    return temporary
+def _refuse_unfit(path: bytes, *entries: Entry | None) -> None:
+    if not names.sane(path) or Mode.SUBMODULE in {it.mode for it in entries if it is not None}:
+        raise SnapshotFailed(f"{os.fsdecode(path)!r} is nothing that a home may hold; nothing was changed")
 
 
-def present(place: bytes) -> Entry | None:
-    """What lies there now, as a tree would keep it; None for nothing and for what no tree keeps."""
+def present(home: bytes, path: bytes, sizes: frozenset[int] | None = None) -> Entry | None:
+    """What lies there now, as a tree would keep it; None for nothing. A file of none of the ``sizes`` is not read."""
+    place = os.path.join(home, path)
     try:
-        found = os.lstat(place)
+        if not _on_folders(home, path):
+            return None
+        found = os.stat(place) if path in names.ROOTS else os.lstat(place)
         if stat.S_ISLNK(found.st_mode):
             return Entry(Mode.LINK, blob_id(os.readlink(place)))
-        if not stat.S_ISREG(found.st_mode):
-            return None
+        if stat.S_ISDIR(found.st_mode):
+            with os.scandir(place) as inside:
+                return EMPTY_FOLDER if all(entry.name.startswith(OURS) for entry in inside) else None
+        if not stat.S_ISREG(found.st_mode) or (sizes is not None and found.st_size not in sizes):
+            return _OTHER
         with open(place, "rb") as file:
-            return Entry(Mode.EXECUTABLE if found.st_mode & 0o100 else Mode.FILE, blob_id(file.read()))
+            return plain_entry(found.st_mode, blob_id(file.read()))
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
-def _aside(objects: Objects, tree: Oid) -> tuple[dict[bytes, int], tuple[bytes, ...]]:
-    """Mode bits and empty folders that the tree keeps beside git's own."""
-    entry = objects.at(tree, KEPT_ASIDE)
-    if entry is None or entry.mode is Mode.FOLDER:
-        return {}, ()
-    try:
-        data = json.loads(objects.blob(entry.oid))
-        modes = {os.fsencode(path): int(mode, 8) & 0o777 for path, mode in data["modes"].items()}
-        return modes, tuple(os.fsencode(path) for path in data["empty_folders"])
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return {}, ()  # a file that a person made under this name: nothing of ours
+def place_of(home: bytes, path: bytes) -> bytes:
+    """Where it lies. ``config.toml`` may be a link, and then it is what it leads to."""
+    place = os.path.join(home, path)
+    return os.path.realpath(place) if path in names.ROOTS else place
 
 
-def _sync(folder: bytes) -> None:
-    while not os.path.isdir(folder):
-        folder = os.path.dirname(folder)
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _chmod(place: bytes, bits: int) -> None:
+    fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
+        os.fchmod(fd, bits)
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _on_folders(home: bytes, path: bytes) -> bool:
+    """Whether every folder on the way is one, and no link to one elsewhere."""
+    parts = path.split(b"/")
+    return all(_is_folder(os.path.join(home, *parts[:at]), root=at == 1) for at in range(1, len(parts)))
+
+
+def _is_folder(place: bytes, *, root: bool) -> bool:
+    return os.path.isdir(place) and (root or not os.path.islink(place))
+
+
+def _make_like(parent: bytes, place: bytes) -> None:
+    """A folder with the mode of the one it is in: git keeps none."""
+    os.mkdir(place)
+    os.chmod(place, stat.S_IMODE(os.stat(parent).st_mode))
+
+
+def _link_new(temporary: bytes, place: bytes) -> None:
+    """Fails when somebody made that name meanwhile; a rename would replace what they made."""
+    try:
+        os.link(temporary, place, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS or os.path.lexists(place):
+            raise
+        os.rename(temporary, place)
+
+
+def _alike(before: Entry, after: Entry) -> bool:
+    """Whether one can take the other's place in one step."""
+    return (before.mode is Mode.FOLDER) == (after.mode is Mode.FOLDER)
+
+
+def _only_bits(before: Entry | None, after: Entry) -> bool:
+    return before is not None and {before.mode, after.mode} <= PLAIN and before.oid == after.oid
+
+
+def _bits(entry: Entry) -> int:
+    return USUAL_BITS[entry.mode] if entry.bits is None else entry.bits
+
+
+def _sizes(objects: Objects, *entries: Entry | None) -> frozenset[int]:
+    return frozenset(objects.size(it.oid) for it in entries if it is not None and it.mode in PLAIN)
+
+
+@contextlib.contextmanager
+def _half_way(place: bytes) -> Iterator[None]:
+    """The branch has moved already: whoever comes next finishes what is left."""
+    try:
+        yield
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        raise
+    except OSError as error:
+        raise SnapshotFailed(
+            f"the change stopped at {os.fsdecode(place)}: {error.strerror}; the next command finishes it",
+            hint="hermes-cron doctor",
+        ) from error

@@ -1,30 +1,37 @@
 """What lies in the home now, as a git tree, without reading what did not change?
 
-Kept: files (bytes and executable bit) and links (as links, never followed) below ``jobs/ skills/ memories/`` and
-``config.toml``. Named and left out: sockets, pipes, devices, the ``.git`` of nested repositories, files over the size
-limit, files that hold a value of the vault, what cannot be read. git keeps no empty folder and no other mode bits:
-they go into ``KEPT_ASIDE``, a file of the tree that is written only when there is something to say.
+Kept: files (bytes and mode bits), links (as links, never followed) and empty folders below ``jobs/ skills/ memories/``,
+and ``config.toml``. These four themselves may be links, as people lay them who keep their settings elsewhere: what
+they lead to is the home's. Named and left out: sockets, pipes, devices, the ``.git`` of nested repositories, files over
+the size limit, files that hold a value of the vault, what cannot be read, names that git refuses.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import stat
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from hermes_cron.files import TEMP_PREFIX
-from hermes_cron.snapshots.trees import Entry, Files, Mode, Oid, blob_id, nest
+from hermes_cron.snapshots import names
+from hermes_cron.snapshots.aside import KEPT_ASIDE, Aside
+from hermes_cron.snapshots.pack import BLOB, TREE, Oid
+from hermes_cron.snapshots.trees import EMPTY_TREE, Entry, Mode, Objects, blob_id, encode, plain_entry
 
-ROOTS = (b"jobs", b"skills", b"memories", b"config.toml")
-KEPT_ASIDE = b".hermes-cron-modes.json"
 MAX_BYTES = 10_000_000
+OURS = os.fsencode(f"{TEMP_PREFIX}snapshot-")
+"""Begins the names of files that only the holder of the lock makes: whoever has the lock may remove what it finds."""
+
 _RACY_NS = 1_000_000_000  # a file changed this shortly before it was looked at may change again within its time stamp
-_USUAL = {Mode.FILE: 0o644, Mode.EXECUTABLE: 0o755}
+_TEMPORARY = os.fsencode(TEMP_PREFIX)
+_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+
+Stamp = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,55 +40,6 @@ class LeftOut:
 
     path: str
     why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
-    """``files`` hold ``KEPT_ASIDE`` too. ``fresh`` are bytes of blobs that may not be in the repository yet."""
-
-    files: Files
-    left_out: tuple[LeftOut, ...]
-    fresh: dict[Oid, bytes]
-
-    def tree(self) -> tuple[Oid, dict[Oid, bytes]]:
-        """The root's id and the tree objects."""
-        return nest(self.files)
-
-
-@dataclass(slots=True)
-class StatCache:
-    """What each file was when it was last read: unchanged by stat means unchanged. Lives in one file, made anew."""
-
-    path: Path
-    known: dict[bytes, tuple[tuple[int, ...], Oid]] = field(default_factory=dict)
-    changed: bool = False
-
-    @classmethod
-    def load(cls, path: Path) -> StatCache:
-        """An unreadable or foreign file is an empty cache."""
-        cache = cls(path)
-        try:
-            rows = path.read_bytes().split(b"\0\n")
-        except OSError:
-            return cache
-        for row in rows:
-            name, _, rest = row.partition(b"\0")
-            parts = rest.split(b" ")
-            if len(parts) == 6 and len(parts[5]) == 40:
-                cache.known[name] = (tuple(int(part) for part in parts[:5]), bytes.fromhex(parts[5].decode()))
-        return cache
-
-    def save_if_changed(self) -> None:
-        """Not durable, but whole: a lost cache costs one full read."""
-        if not self.changed:
-            return
-        data = b"".join(
-            b"%s\0%s %s\0\n" % (name, b" ".join(b"%d" % part for part in stamp), oid.hex().encode())
-            for name, (stamp, oid) in self.known.items()
-        )
-        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
-        temporary.write_bytes(data)
-        temporary.replace(self.path)
 
 
 class Forbidden(Protocol):
@@ -102,111 +60,257 @@ class _Nothing:
 NOTHING: Forbidden = _Nothing()
 
 
-def scan(root: Path, cache: StatCache, *, forbidden: Forbidden = NOTHING, max_bytes: int = MAX_BYTES) -> Scan:
-    """Look at the home. ``cache`` is brought up to date in memory; save it when the snapshot is made."""
-    look = _Look(os.fsencode(root), cache, forbidden, max_bytes)
-    for name in ROOTS:
-        look.at(name)
-    look.finish()
-    return Scan(files=look.files, left_out=tuple(look.left_out), fresh=look.fresh)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What may be kept."""
+
+    forbidden: Forbidden = NOTHING
+    max_bytes: int = MAX_BYTES
+
+
+@dataclass(slots=True)
+class StatCache:
+    """What each file was when it was last read: unchanged by stat means unchanged. Lives in one file, made anew."""
+
+    path: Path
+    stamp: str
+    known: dict[bytes, tuple[Stamp, Oid]] = field(default_factory=dict)
+    changed: bool = False
+
+    @classmethod
+    def load(cls, path: Path, rules: Rules) -> StatCache:
+        """Empty when the file is missing, damaged, or was made under other rules."""
+        cache = cls(path, f"1 {rules.max_bytes} {rules.forbidden.stamp}")
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            data = path.read_bytes()
+            digest, _, body = data.partition(b"\n")
+            if digest == _digest(body):
+                found = json.loads(body)
+                if found["stamp"] == cache.stamp:
+                    cache.known = {
+                        os.fsencode(name): (tuple(row[:-1]), bytes.fromhex(row[-1]))
+                        for name, row in found["files"].items()
+                    }
+        return cache
+
+    def save_if_changed(self) -> None:
+        """Not durable, but whole: a lost cache costs one full read."""
+        if not self.changed:
+            return
+        files = {os.fsdecode(name): [*stamp, oid.hex()] for name, (stamp, oid) in self.known.items()}
+        body = json.dumps({"stamp": self.stamp, "files": files}).encode()
+        temporary = self.path.with_name(f"{self.path.name}.new")  # under the lock there is one
+        temporary.write_bytes(_digest(body) + b"\n" + body)
+        temporary.replace(self.path)
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """``tree`` and what it needs is in the ``Objects`` that were given, unless it was known from the cache."""
+
+    tree: Oid
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Base:
+    """What the last snapshot had: names at its root that are not the home's, and empty folders."""
+
+    others: dict[bytes, Entry] = field(default_factory=dict)
+    empty: frozenset[bytes] = frozenset()
+
+    @classmethod
+    def of(cls, objects: Objects, tree: Oid | None) -> Base:
+        if tree is None:
+            return cls()
+        entries = objects.entries(tree)
+        others = {name: entry for name, entry in entries.items() if name not in names.ROOTS and name != KEPT_ASIDE}
+        return cls(others=others, empty=objects.aside(tree).empty)
+
+
+def scan(root: Path, objects: Objects, cache: StatCache, rules: Rules, base: Base, *, now_ns: int) -> Scan:
+    """Look at the home. ``cache`` is brought up to date in memory; save it when the snapshot is made.
+
+    ``now_ns`` is the file system's time. Files that a dead holder of the lock left are removed.
+    """
+    look = _Look(os.fsencode(root), objects, cache.known, rules, base.empty, now_ns - _RACY_NS)
+    look.sweep_beside_settings()
+    here = dict(base.others)
+    for name in names.ROOTS:
+        entry = look.root(name)
+        if entry is not None:
+            here[name] = entry
+    data = Aside(look.bits, frozenset(look.empty)).encode()
+    if data is not None:
+        here[KEPT_ASIDE] = Entry(Mode.FILE, objects.put(BLOB, data))
+    cache.changed = cache.known != look.seen
+    cache.known = look.seen
+    return Scan(tree=objects.put(TREE, encode(here)), left_out=tuple(look.left_out))
+
+
+def look_at(root: Path, objects: Objects, path: bytes, rules: Rules) -> tuple[Entry | None, LeftOut | None]:
+    """One path as a full look would find it: a file or link; None for nothing and for a folder."""
+    look = _Look(os.fsencode(root), objects, {}, rules, frozenset(), 0)
+    found = look.alone(path)
+    return found, look.left_out[0] if look.left_out else None
 
 
 class _Look:
-    def __init__(self, root: bytes, cache: StatCache, forbidden: Forbidden, max_bytes: int) -> None:
-        self.files: dict[bytes, Entry] = {}
+    def __init__(
+        self, root: bytes, objects: Objects, known: dict[bytes, tuple[Stamp, Oid]], rules: Rules,
+        was_empty: frozenset[bytes], edge_ns: int,
+    ) -> None:  # fmt: skip
         self.left_out: list[LeftOut] = []
-        self.fresh: dict[Oid, bytes] = {}
+        self.seen: dict[bytes, tuple[Stamp, Oid]] = {}
+        self.bits: dict[bytes, int] = {}
+        self.empty: set[bytes] = set()
+        self._swept: set[bytes] = set()
         self._root = root
-        self._cache = cache
-        self._forbidden = forbidden
-        self._max_bytes = max_bytes
-        self._seen: dict[bytes, tuple[tuple[int, ...], Oid]] = {}
-        self._modes: dict[str, str] = {}
-        self._empty: list[str] = []
-        self._edge_ns = time.time_ns() - _RACY_NS  # compared with the files' own time stamps
+        self._objects = objects
+        self._known = known
+        self._rules = rules
+        self._was_empty = was_empty
+        self._edge_ns = edge_ns
 
-    def at(self, path: bytes) -> None:
+    def root(self, name: bytes) -> Entry | None:
+        place = os.path.join(self._root, name)
         try:
-            found = os.lstat(os.path.join(self._root, path))
-        except FileNotFoundError:
-            return
-        self._one(path, found)
-
-    def _one(self, path: bytes, found: os.stat_result) -> None:
-        if stat.S_ISDIR(found.st_mode):
-            self._folder(path)
-        elif stat.S_ISLNK(found.st_mode):
-            if path in ROOTS:
-                self._leave(path, "a link: kept as a link, what it leads to is not")
-            self._keep(path, found, Mode.LINK, os.readlink(os.path.join(self._root, path)))
-        elif not stat.S_ISREG(found.st_mode):
-            self._leave(path, "no plain file")
-        elif found.st_size > self._max_bytes:
-            self._leave(path, f"larger than {self._max_bytes:,} bytes")
-        else:
-            self._file(path, found)
-
-    def _folder(self, path: bytes) -> None:
-        try:
-            names = sorted(os.listdir(os.path.join(self._root, path)))
+            found = os.stat(place)
         except OSError as error:
-            self._leave(path, f"cannot be listed: {error.strerror}")
-            return
-        names = [name for name in names if not name.startswith(os.fsencode(TEMP_PREFIX))]
-        if not names:
-            self._empty.append(os.fsdecode(path))
-        for name in names:
-            if name.lower() == b".git":
-                self._leave(path + b"/" + name, "the history of a git repository of its own; its files are kept")
-            else:
-                self.at(path + b"/" + name)
+            if os.path.lexists(place):
+                self._leave(name, f"cannot be read: {error.strerror}")
+            return None
+        if name == b"config.toml":
+            return self._file(name, found) if stat.S_ISREG(found.st_mode) else self._leave(name, "no plain file")
+        if not stat.S_ISDIR(found.st_mode):
+            return self._leave(name, "no folder")
+        return self._folder(name, is_root=True)
 
-    def _file(self, path: bytes, found: os.stat_result) -> None:
-        mode = Mode.EXECUTABLE if found.st_mode & 0o100 else Mode.FILE
-        if stat.S_IMODE(found.st_mode) != _USUAL[mode]:
-            self._modes[os.fsdecode(path)] = f"{stat.S_IMODE(found.st_mode):04o}"
-        known = self._cache.known.get(path)
+    def alone(self, path: bytes) -> Entry | None:
+        parts = path.split(b"/")
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            for at in range(1, len(parts)):
+                place = os.path.join(self._root, *parts[:at])
+                if not stat.S_ISDIR((os.stat if at == 1 else os.lstat)(place).st_mode):
+                    return None
+            found = (os.lstat if len(parts) > 1 else os.stat)(os.path.join(self._root, path))
+            return None if stat.S_ISDIR(found.st_mode) else self._one(path, found)
+        return None
+
+    def _folder(self, path: bytes, *, is_root: bool = False) -> Entry | None:
+        if path.count(b"/") >= names.MAX_DEPTH:
+            return self._leave(path, "too deep")
+        try:
+            with os.scandir(os.path.join(self._root, path)) as found:
+                inside = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            return self._leave(path, f"cannot be listed: {error.strerror}")
+        here: dict[bytes, Entry] = {}
+        there = swept = 0
+        for entry in inside:
+            inner = path + b"/" + entry.name
+            if entry.name.startswith(OURS):
+                swept += self._sweep(inner)
+            elif not entry.name.startswith(_TEMPORARY):
+                kept = self._entry(inner, entry)
+                if inner in self._swept:
+                    swept += 1
+                else:
+                    there += 1
+                if kept is not None and kept.oid != EMPTY_TREE:
+                    here[entry.name] = kept
+        if not there and not is_root:
+            if swept and path not in self._was_empty and self._sweep(path):
+                return None  # made by a change that was killed before it happened
+            self.empty.add(path)
+        return Entry(Mode.FOLDER, self._objects.put(TREE, encode(here)) if here else EMPTY_TREE)
+
+    def _entry(self, path: bytes, entry: os.DirEntry[bytes]) -> Entry | None:
+        if names.is_dotgit(entry.name):
+            return self._leave(path, "git allows no such name; what a nested repository has beside it is kept")
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                return self._folder(path)
+            return self._one(path, entry.stat(follow_symlinks=False))
+        except FileNotFoundError:  # gone since the folder was read
+            return None
+        except OSError as error:
+            return self._leave(path, f"cannot be read: {error.strerror}")
+
+    def _one(self, path: bytes, found: os.stat_result) -> Entry | None:
+        if stat.S_ISLNK(found.st_mode):
+            target = os.readlink(os.path.join(self._root, path))
+            return self._keep(path, Entry(Mode.LINK, blob_id(target)), target)
+        if not stat.S_ISREG(found.st_mode):
+            return self._leave(path, "no plain file")
+        return self._file(path, found)
+
+    def _file(self, path: bytes, found: os.stat_result) -> Entry | None:
+        if found.st_size > self._rules.max_bytes:
+            return self._leave(path, f"larger than {self._rules.max_bytes:,} bytes")
+        known = self._known.get(path)
         if known is not None and known[0] == _stamp(found):
-            self.files[path] = Entry(mode, known[1])
-            self._seen[path] = known
-            return
+            self.seen[path] = known
+            return self._noted(path, plain_entry(found.st_mode, known[1]))
         try:
-            with open(os.path.join(self._root, path), "rb") as file:
-                data = file.read()
+            found, data = self._read(path)
         except OSError as error:
-            self._leave(path, f"cannot be read: {error.strerror}")
-            return
-        self._keep(path, found, mode, data)
+            return self._leave(path, f"cannot be read: {error.strerror}")
+        if len(data) > self._rules.max_bytes or not stat.S_ISREG(found.st_mode):
+            return self._leave(path, "it changes while it is read")
+        entry = self._keep(path, plain_entry(found.st_mode, blob_id(data)), data)
+        if entry is not None and max(found.st_mtime_ns, found.st_ctime_ns) < self._edge_ns:
+            self.seen[path] = (_stamp(found), entry.oid)
+        return entry
 
-    def _keep(self, path: bytes, found: os.stat_result, mode: Mode, data: bytes) -> None:
-        why = self._forbidden(data)
+    def _read(self, path: bytes) -> tuple[os.stat_result, bytes]:
+        follow = 0 if path in names.ROOTS else os.O_NOFOLLOW
+        fd = os.open(os.path.join(self._root, path), _OPEN | follow)
+        with os.fdopen(fd, "rb") as file:
+            return os.fstat(fd), file.read(self._rules.max_bytes + 1)
+
+    def _keep(self, path: bytes, entry: Entry, data: bytes) -> Entry | None:
+        why = self._rules.forbidden(data)
         if why is not None:
-            self._leave(path, why)
-            return
-        oid = blob_id(data)
-        self.fresh[oid] = data
-        self.files[path] = Entry(mode, oid)
-        if mode is not Mode.LINK and max(found.st_mtime_ns, found.st_ctime_ns) < self._edge_ns:
-            self._seen[path] = (_stamp(found), oid)
+            return self._leave(path, why)
+        if names.refused(os.path.basename(path), link=entry.mode is Mode.LINK, data=data):
+            return self._leave(path, "git refuses what it says")
+        self._objects.put(BLOB, data)
+        return self._noted(path, entry)
 
-    def _leave(self, path: bytes, why: str) -> None:
+    def _noted(self, path: bytes, entry: Entry) -> Entry:
+        if entry.bits is not None:
+            self.bits[path] = entry.bits
+        return entry
+
+    def sweep_beside_settings(self) -> None:
+        """Where a draft of ``config.toml`` lies."""
+        for folder in {self._root, os.path.dirname(os.path.realpath(os.path.join(self._root, b"config.toml")))}:
+            with contextlib.suppress(OSError):
+                for name in os.listdir(folder):
+                    if name.startswith(OURS):
+                        os.unlink(os.path.join(folder, name))
+
+    def _sweep(self, path: bytes) -> bool:
+        place = os.path.join(self._root, path)
+        with contextlib.suppress(OSError):
+            if os.path.isdir(place) and not os.path.islink(place):
+                os.rmdir(place)
+            else:
+                os.unlink(place)
+            self._swept.add(path)
+            return True
+        return False
+
+    def _leave(self, path: bytes, why: str) -> Entry | None:
+        """Always None, so that it can be returned."""
         self.left_out.append(LeftOut(path=os.fsdecode(path), why=why))
-
-    def finish(self) -> None:
-        self._cache.changed = self._cache.known != self._seen
-        self._cache.known = self._seen
-        if self._modes or self._empty:
-            aside = {"modes": self._modes, "empty_folders": self._empty}
-            data = json.dumps(aside, indent=1, sort_keys=True).encode()
-            oid = blob_id(data)
-            self.fresh[oid] = data
-            self.files[KEPT_ASIDE] = Entry(Mode.FILE, oid)
+        return None
 
 
-def _stamp(found: os.stat_result) -> tuple[int, ...]:
+def _stamp(found: os.stat_result) -> Stamp:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
-
-
-def walk_paths(files: Files) -> Iterator[str]:
-    """Paths as people read them."""
-    yield from (os.fsdecode(path) for path in sorted(files))

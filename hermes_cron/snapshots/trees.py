@@ -7,54 +7,71 @@ git's own: ``MODE NAME\\0`` and 20 bytes of object id, sorted as git sorts (a fo
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hermes_cron.snapshots import aside
+from hermes_cron.snapshots.aside import KEPT_ASIDE, Aside
+from hermes_cron.snapshots.pack import BLOB, TREE, Kind, Oid, object_id, write_pack
+
 if TYPE_CHECKING:
     from pygit2 import Repository
 
-Oid = bytes
-"""The 20 raw bytes of an object's id."""
-
 
 class Mode(IntEnum):
-    """What an entry is."""
+    """What an entry is. A submodule is only ever in a history from elsewhere."""
 
     FILE = 0o100644
     EXECUTABLE = 0o100755
     LINK = 0o120000
     FOLDER = 0o040000
+    SUBMODULE = 0o160000
+
+
+PLAIN = frozenset({Mode.FILE, Mode.EXECUTABLE})
+USUAL_BITS = {Mode.FILE: 0o644, Mode.EXECUTABLE: 0o755}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One name in a folder. ``oid`` is that of its blob, or of its tree."""
+    """One name in a folder. ``oid`` is that of its blob, or of its tree.
+
+    ``bits`` are a file's mode bits where they are not the usual ones. An empty folder of the home is an entry of mode
+    ``FOLDER`` with ``EMPTY_TREE``.
+    """
 
     mode: Mode
     oid: Oid
+    bits: int | None = None
 
 
-_ONE_BY_ONE = 40  # objects that are written as files of their own
-
-Files = Mapping[bytes, Entry]
-"""Every file and link of a tree by its path, parts separated by ``/``; no folders."""
+Difference = tuple[bytes, Entry | None, Entry | None]
+"""Path, before, after."""
 
 
 def blob_id(data: bytes) -> Oid:
     """The id that git gives to a file of these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).digest()
+    return object_id(BLOB, data)
 
 
-def tree_id(data: bytes) -> Oid:
-    """The id of an encoded tree."""
-    return hashlib.sha1(b"tree %d\0" % len(data) + data, usedforsecurity=False).digest()
+EMPTY_TREE = object_id(TREE, b"")
+EMPTY_FOLDER = Entry(Mode.FOLDER, EMPTY_TREE)
+
+_MODES = {b"%o" % mode: mode for mode in Mode}
+_ENTRY = re.compile(rb"([0-7]+) ([^\0/]+)\0(.{20})", re.DOTALL)
+_BUFFER = 32_000_000  # bytes of new objects that are held before they are written
 
 
-EMPTY_TREE = tree_id(b"")
+def plain_entry(found_mode: int, oid: Oid) -> Entry:
+    """A regular file's entry by the mode that ``stat`` gives."""
+    mode = Mode.EXECUTABLE if found_mode & 0o100 else Mode.FILE
+    bits = stat.S_IMODE(found_mode) & 0o777
+    return Entry(mode, oid, None if bits == USUAL_BITS[mode] else bits)
 
 
 def encode(entries: Mapping[bytes, Entry]) -> bytes:
@@ -63,149 +80,137 @@ def encode(entries: Mapping[bytes, Entry]) -> bytes:
     return b"".join(b"%o %s\0%s" % (entry.mode, name, entry.oid) for name, entry in ordered)
 
 
-def decode(data: bytes) -> dict[bytes, Entry]:
-    """The entries of a tree object. Raises ValueError for what git or we would not write (a submodule)."""
-    found: dict[bytes, Entry] = {}
+def _raw(data: bytes) -> Iterator[re.Match[bytes]]:
     at = 0
-    while at < len(data):
-        space, zero = data.index(b" ", at), data.index(b"\0", at)
-        found[data[space + 1 : zero]] = Entry(Mode(int(data[at:space], 8)), data[zero + 1 : zero + 21])
-        at = zero + 21
-    return found
+    for found in _ENTRY.finditer(data):
+        if found.start() != at:
+            break
+        at = found.end()
+        yield found
+    if at != len(data):
+        raise ValueError("not a tree as git writes them")
 
 
-def nest(files: Files) -> tuple[Oid, dict[Oid, bytes]]:
-    """The root tree's id, and every tree object by its id. An empty mapping is the empty tree."""
-    objects: dict[Oid, bytes] = {}
+def decode(data: bytes) -> dict[bytes, Entry]:
+    """The entries of a tree object. Raises ValueError for what git would not write."""
+    return {found[2]: _entry(found) for found in _raw(data)}
 
-    def build(items: list[tuple[list[bytes], Entry]]) -> Oid:
-        here: dict[bytes, Entry] = {}
-        below: dict[bytes, list[tuple[list[bytes], Entry]]] = {}
-        for parts, entry in items:
-            if len(parts) == 1:
-                here[parts[0]] = entry
-            else:
-                below.setdefault(parts[0], []).append((parts[1:], entry))
-        for name, inner in below.items():
-            here[name] = Entry(Mode.FOLDER, build(inner))
-        data = encode(here)
-        oid = tree_id(data)
-        objects[oid] = data
-        return oid
 
-    return build([(path.split(b"/"), entry) for path, entry in files.items()]), objects
+def _entry(found: re.Match[bytes]) -> Entry:
+    try:
+        return Entry(_MODES[found[1]], found[3])
+    except KeyError as error:
+        raise ValueError(f"a tree has an entry of mode {found[1].decode()}") from error
 
 
 class Objects:
-    """The object database, as far as trees and blobs go."""
+    """The object database, as far as trees and blobs go. What is put waits in memory until ``flush``."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, new: Mapping[Oid, tuple[Kind, bytes]] | None = None) -> None:
         self._repository = repository
         self._database = repository.odb
+        self.new: dict[Oid, tuple[Kind, bytes]] = dict(new or {})
+        self._waiting = 0
+        self._asides: dict[Oid, Aside] = {}
 
     def has(self, oid: Oid) -> bool:
         """Whether the object is there."""
-        return self._id(oid) in self._database
+        return oid in self.new or oid.hex() in self._database
 
-    def blob(self, oid: Oid) -> bytes:
-        """A file's bytes."""
-        return bytes(self._repository.read(self._id(oid))[1])
+    def read(self, oid: Oid) -> bytes:
+        """An object's content. Raises KeyError."""
+        return self.new[oid][1] if oid in self.new else bytes(self._repository.read(oid.hex())[1])
 
-    def write_blob(self, data: bytes) -> Oid:
-        """Durable on return; nothing is written that is there already."""
-        oid = blob_id(data)
-        if not self.has(oid):
-            self._repository.create_blob(data)
+    def size(self, oid: Oid) -> int:
+        """The length of its content. Raises KeyError."""
+        return len(self.new[oid][1]) if oid in self.new else int(self._database.read_header(oid.hex())[1])
+
+    def put(self, kind: Kind, data: bytes) -> Oid:
+        """Its id; durable after ``flush``."""
+        oid = object_id(kind, data)
+        if oid not in self.new:
+            self.new[oid] = (kind, data)
+            self._waiting += len(data)
+            if self._waiting > _BUFFER:
+                self.flush()
         return oid
 
-    def write_trees(self, objects: Mapping[Oid, bytes]) -> None:
-        """Those that are missing."""
-        from pygit2.enums import ObjectType
+    def flush(self) -> None:
+        """Durable on return; as one pack, since a file an object would cost an fsync or two each."""
+        missing = {oid: it for oid, it in self.new.items() if oid.hex() not in self._database}
+        write_pack(Path(self._repository.path), missing)
+        self.new.clear()
+        self._waiting = 0
 
-        for oid, data in objects.items():
-            if not self.has(oid):
-                self._repository.write(ObjectType.TREE, data)
+    # --- looking ----------------------------------------------------------------------------------------------------
 
-    def write_many(self, blobs: Mapping[Oid, bytes], trees: Mapping[Oid, bytes]) -> None:
-        """All that are missing; many of them as one pack."""
-        from hermes_cron.snapshots.pack import BLOB, TREE, write_pack
+    def entries(self, tree: Oid) -> dict[bytes, Entry]:
+        """A folder's entries as git has them."""
+        return decode(self.read(tree))
 
-        missing = [(oid, BLOB, data) for oid, data in blobs.items() if not self.has(oid)]
-        missing += [(oid, TREE, data) for oid, data in trees.items() if not self.has(oid)]
-        if len(missing) > _ONE_BY_ONE:
-            write_pack(Path(self._repository.path), missing)
-            return
-        for oid, kind, data in missing:
-            if kind == BLOB:
-                self._repository.create_blob(data)
-            else:
-                self.write_trees({oid: data})
-
-    def files(self, root: Oid, *, below: bytes = b"") -> dict[bytes, Entry]:
-        """Every file and link of a tree; ``below`` keeps those of one path only (a file, or a folder)."""
-        return {
-            path: entry
-            for path, entry in self._walk(root, b"")
-            if not below or path == below or path.startswith(below + b"/")
-        }
+    def aside(self, root: Oid) -> Aside:
+        """Mode bits and empty folders that the tree keeps beside git's own."""
+        entry = self._find(root, KEPT_ASIDE)
+        if entry is None or entry.mode not in PLAIN:
+            return Aside()
+        if entry.oid not in self._asides:
+            self._asides[entry.oid] = aside.decode(self.read(entry.oid))
+        return self._asides[entry.oid]
 
     def at(self, root: Oid, path: bytes) -> Entry | None:
         """What a tree has at a path: a file, a link or a folder."""
+        entry = self._way(root, path)
+        if entry is None:
+            return EMPTY_FOLDER if path in self.aside(root).empty else None
+        return _with(entry, self.aside(root), path) if entry.mode in PLAIN else entry
+
+    def files(self, root: Oid, *, below: bytes = b"") -> dict[bytes, Entry]:
+        """Every file, link and empty folder of a tree; ``below`` keeps those of one path only (a file, a folder)."""
+        return {
+            path: after
+            for path, _, after in self.changed(None, root)
+            if after is not None and (not below or path == below or path.startswith(below + b"/"))
+        }
+
+    def changed(self, old: Oid | None, new: Oid | None) -> list[Difference]:
+        """What differs, by path; whole folders that are the same are not looked into. None is a tree of nothing."""
+        raw = {path: (before, after) for path, before, after in self._differences(old, new, b"")}
+        raw.pop(KEPT_ASIDE, None)
+        one, other = (Aside() if root is None else self.aside(root) for root in (old, new))
+        if one != other:
+            for path in {path for path, _ in one.bits.items() ^ other.bits.items()} - raw.keys():
+                raw[path] = (self._file(old, path), self._file(new, path))
+        found = {path: (_with(old, one, path), _with(new, other, path)) for path, (old, new) in raw.items()}
+        for path in one.empty ^ other.empty:
+            before, after = found.get(path, (None, None))
+            if path in one.empty:
+                found[path] = (before or EMPTY_FOLDER, after)
+            else:
+                found[path] = (before, after or EMPTY_FOLDER)
+        return [(path, *found[path]) for path in sorted(found) if found[path][0] != found[path][1]]
+
+    def _file(self, root: Oid | None, path: bytes) -> Entry | None:
+        entry = None if root is None else self._way(root, path)
+        return None if entry is None or entry.mode is Mode.FOLDER else entry
+
+    def _way(self, root: Oid, path: bytes) -> Entry | None:
         entry = Entry(Mode.FOLDER, root)
         for part in path.split(b"/"):
-            found = self._entries(entry.oid).get(part) if entry.mode is Mode.FOLDER else None
+            found = self._find(entry.oid, part) if entry.mode is Mode.FOLDER else None
             if found is None:
                 return None
             entry = found
         return entry
 
-    def edited(self, root: Oid, edits: Mapping[bytes, Entry | None]) -> Oid:
-        """The tree with these paths set, or gone (None); only the folders on their ways are written anew."""
-        below: dict[bytes, dict[bytes, Entry | None]] = {}
-        here = self._entries(root)
-        for path, entry in edits.items():
-            name, slash, rest = path.partition(b"/")
-            if slash:
-                below.setdefault(name, {})[rest] = entry
-            elif entry is None:
-                here.pop(name, None)
-            else:
-                here[name] = entry
-        for name, inner in below.items():
-            folder = here.get(name)
-            base = folder.oid if folder is not None and folder.mode is Mode.FOLDER else self._empty()
-            oid = self.edited(base, inner)
-            if oid == EMPTY_TREE:
-                here.pop(name, None)
-            else:
-                here[name] = Entry(Mode.FOLDER, oid)
-        data = encode(here)
-        self.write_trees({tree_id(data): data})
-        return tree_id(data)
+    def _find(self, tree: Oid, name: bytes) -> Entry | None:
+        return next((_entry(it) for it in _raw(self.read(tree)) if it[2] == name), None)
 
-    def _empty(self) -> Oid:
-        self.write_trees({EMPTY_TREE: b""})
-        return EMPTY_TREE
-
-    def changed(self, old: Oid, new: Oid) -> Iterator[tuple[bytes, Entry | None, Entry | None]]:
-        """(path, before, after) of what differs; whole folders that are the same are not looked into."""
-        yield from self._differences(old, new, b"")
-
-    def _walk(self, oid: Oid, prefix: bytes) -> Iterator[tuple[bytes, Entry]]:
-        for name, entry in self._entries(oid).items():
-            if entry.mode is Mode.FOLDER:
-                yield from self._walk(entry.oid, prefix + name + b"/")
-            else:
-                yield prefix + name, entry
-
-    def _differences(
-        self, old: Oid | None, new: Oid | None, prefix: bytes
-    ) -> Iterator[tuple[bytes, Entry | None, Entry | None]]:
+    def _differences(self, old: Oid | None, new: Oid | None, prefix: bytes) -> Iterator[Difference]:
         if old == new:
             return
-        before = {} if old is None else self._entries(old)
-        after = {} if new is None else self._entries(new)
-        for name in sorted(before.keys() | after.keys()):
+        before = {} if old is None else self.entries(old)
+        after = {} if new is None else self.entries(new)
+        for name in before.keys() | after.keys():
             one, other = before.get(name), after.get(name)
             if one == other:
                 continue
@@ -216,14 +221,71 @@ class Objects:
             if any(files):
                 yield prefix + name, files[0], files[1]
 
-    def _entries(self, oid: Oid) -> dict[bytes, Entry]:
-        return decode(bytes(self._repository.read(self._id(oid))[1]))
+    # --- making -----------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _id(oid: Oid) -> str:
-        return oid.hex()
+    def edited(self, root: Oid, edits: Mapping[bytes, Entry | None]) -> Oid:
+        """The tree with these paths set, or gone (None: files, links and empty folders only).
+
+        Only the folders on their ways are made anew. A file takes the place of a folder and of all that is in it.
+        """
+        known = self.aside(root)
+        bits, empty = dict(known.bits), set(known.empty)
+        plain: dict[bytes, Entry | None] = {}
+        for path, entry in edits.items():
+            empty.discard(path)
+            bits.pop(path, None)
+            if entry is not None:
+                empty -= set(_parents(path))
+                _forget_below(path, bits, empty)
+                if entry.bits is not None:
+                    bits[path] = entry.bits
+            if entry == EMPTY_FOLDER:
+                empty.add(path)
+            else:
+                plain[path] = entry
+        data = Aside(bits, frozenset(empty)).encode()
+        plain[KEPT_ASIDE] = None if data is None else Entry(Mode.FILE, self.put(BLOB, data))
+        return self._set(root, plain)
+
+    def _set(self, tree: Oid, edits: Mapping[bytes, Entry | None]) -> Oid:
+        below: dict[bytes, dict[bytes, Entry | None]] = {}
+        here = self.entries(tree) if tree != EMPTY_TREE else {}
+        for path, entry in edits.items():
+            name, slash, rest = path.partition(b"/")
+            if slash:
+                below.setdefault(name, {})[rest] = entry
+            elif entry is not None:
+                here[name] = entry
+            elif name in here and here[name].mode is not Mode.FOLDER:
+                del here[name]
+        for name, inner in below.items():
+            folder = here.get(name)
+            is_folder = folder is not None and folder.mode is Mode.FOLDER
+            if not is_folder and all(entry is None for entry in inner.values()):
+                continue
+            oid = self._set(folder.oid if folder is not None and is_folder else EMPTY_TREE, inner)
+            if oid == EMPTY_TREE:
+                here.pop(name, None)
+            else:
+                here[name] = Entry(Mode.FOLDER, oid)
+        return self.put(TREE, encode(here))
 
 
-def paths_of(changes: Iterable[tuple[bytes, Entry | None, Entry | None]]) -> list[bytes]:
-    """Only the paths, in order."""
-    return [path for path, _, _ in changes]
+def _with(entry: Entry | None, known: Aside, path: bytes) -> Entry | None:
+    if entry is None or entry.mode not in PLAIN:
+        return entry
+    return Entry(entry.mode, entry.oid, known.bits.get(path))
+
+
+def _parents(path: bytes) -> Iterator[bytes]:
+    at = path.rfind(b"/")
+    while at > 0:
+        yield path[:at]
+        at = path.rfind(b"/", 0, at)
+
+
+def _forget_below(path: bytes, bits: dict[bytes, int], empty: set[bytes]) -> None:
+    start = path + b"/"
+    for known in [it for it in bits if it.startswith(start)]:
+        del bits[known]
+    empty.difference_update([it for it in empty if it.startswith(start)])

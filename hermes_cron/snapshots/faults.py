@@ -1,0 +1,37 @@
+"""How are libgit2's and the disk's faults said?"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from hermes_cron.errors import HermesCronError, SnapshotFailed
+
+_FULL = "No space left on device"
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """libgit2's and the disk's faults, as facts: no commit, no change."""
+    import pygit2
+
+    try:
+        yield
+    except HermesCronError:
+        raise
+    except (OSError, pygit2.GitError, KeyError, ValueError) as error:
+        hint = "df -h" if _FULL in str(error) else "hermes-cron snapshots verify"
+        raise SnapshotFailed(f"no snapshot could be made, so nothing was changed: {error}", hint=hint) from error
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """The same for those who only look."""
+    import pygit2
+
+    try:
+        yield
+    except HermesCronError:
+        raise
+    except (OSError, pygit2.GitError, KeyError, ValueError) as error:
+        raise SnapshotFailed(f"the history cannot be read: {error}", hint="hermes-cron snapshots verify") from error
