@@ -239,6 +239,16 @@ class Conflict(HermesCronError):
     exit_code = 5
 
 
+# --- 6: a person is needed ------------------------------------------------------------------------------------------
+
+
+class PersonNeeded(HermesCronError):
+    """Somebody must say yes first, and nobody can be asked here; what would be done is said before it."""
+
+    code = "PersonNeeded"
+    exit_code = 6
+
+
 # --- 78: configuration ----------------------------------------------------------------------------------------------
 
 

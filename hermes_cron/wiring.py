@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hermes_cron.domain.target import TargetConfig
     from hermes_cron.domain.transcript import Header, Message
     from hermes_cron.experience.skills import Readings, Root, SkillLibrary
+    from hermes_cron.history_desk import HistoryDesk
     from hermes_cron.jobs.files import JobFiles
     from hermes_cron.jobs.load import Known
     from hermes_cron.jobs.watch import Watcher
@@ -581,6 +582,13 @@ class App:
         from hermes_cron.run_desk import RunDesk
 
         return RunDesk(self)
+
+    @cached_property
+    def history(self) -> HistoryDesk:
+        """The history of the home as a person looks at it, restores from it and undoes."""
+        from hermes_cron.history_desk import HistoryDesk
+
+        return HistoryDesk(self)
 
     def close(self) -> None:
         """Ends what was opened."""

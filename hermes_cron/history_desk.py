@@ -1,0 +1,200 @@
+"""What may a person do with the home's history: look at it, bring a state back, take a change back?"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from hermes_cron.domain.delivery import DeliveryState
+from hermes_cron.errors import Conflict, NotFound
+from hermes_cron.history_plan import Asked, Done, FileDiff, RunFacts, Task, Version, differences
+
+if TYPE_CHECKING:
+    from hermes_cron.domain.home_part import Part
+    from hermes_cron.snapshots.commits import Commit, Why
+    from hermes_cron.snapshots.held import Changed
+    from hermes_cron.snapshots.history import Plan
+    from hermes_cron.snapshots.repository import SnapshotRepository
+    from hermes_cron.wiring import App
+
+SHORT = 7
+"""Digits of an id on a screen."""
+
+_COMMIT = re.compile(r"[0-9a-fA-F]{4,40}")
+
+
+class HistoryDesk:
+    """The history of one home."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    @property
+    def _snapshots(self) -> SnapshotRepository:
+        """With nothing unfinished in it: what a killed process left is finished by whoever looks next."""
+        self._app.snapshots.settle()
+        return self._app.snapshots
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    def commits(self) -> list[Commit]:
+        """Newest first."""
+        return list(self._snapshots.log())
+
+    def find(self, word: str) -> Commit:
+        """By the first digits of an id. Raises ``NotFound``, ``NameAmbiguous``."""
+        return self._snapshots.find(word)
+
+    def newest(self) -> Commit:
+        """Raises ``NotFound`` when there is no snapshot yet."""
+        head = self._snapshots.head()
+        if head is None:
+            raise NotFound("there is no snapshot yet", hint="hermes-cron snapshots create")
+        return head
+
+    def parent(self, commit: Commit) -> Commit | None:
+        """The state before it."""
+        return None if commit.parent is None else self._snapshots.find(commit.parent)
+
+    def between(self, old: Commit | None, new: Commit, *, below: str = "") -> tuple[FileDiff, ...]:
+        """What differs from one snapshot to the other; None is nothing at all."""
+        return differences(self._snapshots.objects(), None if old is None else old.tree, new.tree, below=below)
+
+    def part(self, word: str) -> Part:
+        """What a word means. Raises ``NotFound``, ``NameAmbiguous``."""
+        from hermes_cron import history_parts
+
+        return history_parts.part(self._snapshots, word)
+
+    def skill(self, word: str) -> Part:
+        """A skill of the home. Raises ``NotFound``, ``NameAmbiguous``."""
+        from hermes_cron import history_parts
+
+        return history_parts.skill(self._snapshots, word)
+
+    def path(self, word: str) -> str:
+        """A path as the history has it."""
+        from hermes_cron import history_parts
+
+        return history_parts.path_of(self._app.home.root, word)
+
+    def versions(self, path: str) -> list[Version]:
+        """Oldest first."""
+        from hermes_cron.history_task import versions
+
+        return versions(self._snapshots, path)
+
+    def version(self, part: Part, number: int | None) -> tuple[Version | None, Version]:
+        """The one before it, and the version with this number, or the newest. Raises ``NotFound``."""
+        known = self.versions(part.path)
+        if not known or not 1 <= (number or len(known)) <= len(known):
+            said = f"{len(known)} versions" if known else "no version yet"
+            raise NotFound(f"{part.name} has {said} in the history", hint=f"hermes-cron log {part.path}")
+        at = (number or len(known)) - 1
+        return known[at - 1] if at else None, known[at]
+
+    # --- planning ---------------------------------------------------------------------------------------------------
+
+    def create(self, reason: str | None, *, by: str) -> Changed:
+        """Keep what lies in the home now. It is the user's: a later restore keeps it as an edit by hand."""
+        from hermes_cron.snapshots.commits import USER, Why
+
+        return self._snapshots.create(Why(actor=USER, reason=reason or "edited by hand", by=by))
+
+    def to_restore(self, commit: Commit, *, paths: Sequence[str] = (), exact: bool = False) -> Task:
+        """Back to a snapshot, or some paths of it."""
+        from hermes_cron.snapshots import history
+
+        chosen = tuple(self.path(path) for path in paths)
+        plan = history.plan_restore(self._snapshots, commit, paths=chosen, exact=exact)
+        return self._task(Asked(verb="restore", commit=commit, paths=chosen, exact=exact), plan)
+
+    def to_undo(self, word: str) -> Task:
+        """As if a commit, or all commits of a run, had not been. Raises ``NotFound``, ``NameAmbiguous``."""
+        from hermes_cron.snapshots import history
+
+        taken, run = ([self.find(word)], None) if _COMMIT.fullmatch(word) else self._of_run(word)
+        if any(it.parent is None for it in taken):
+            raise Conflict(
+                f"{taken[-1].id[:SHORT]} is the first snapshot: nothing came before it",
+                hint="hermes-cron snapshots list",
+            )
+        ids = tuple(it.id for it in taken)
+        plan = history.plan_undo(self._snapshots, ids)
+        return self._task(Asked(verb="undo", commit=taken[0], undoes=ids, run=run), plan)
+
+    def _task(self, asked: Asked, plan: Plan) -> Task:
+        from hermes_cron.history_task import described
+
+        return described(self._snapshots, asked, plan, secret=self._app.vault.finder())
+
+    def _of_run(self, word: str) -> tuple[list[Commit], RunFacts]:
+        """A run's commits, newest first. A run that the store forgot is found by its whole id."""
+        everything = self.commits()
+        try:
+            row = self._app.runs.row(word)
+        except NotFound:
+            taken = [it for it in everything if it.run == word]
+            if not taken:
+                raise NotFound(
+                    f'no snapshot and no run "{word}"', hint="hermes-cron snapshots list   or hermes-cron runs list"
+                ) from None
+            return taken, RunFacts(id=word, job=taken[0].job or "-", at=taken[-1].at)
+        run_id = row["id"]
+        taken = [it for it in everything if it.run == run_id]
+        if not taken:
+            raise NotFound(f"run {run_id} changed nothing in the home", hint=f"hermes-cron runs show {run_id}")
+        at = row["started_at"] or row["queued_at"]
+        return taken, RunFacts(id=run_id, job=row["job_name"], at=at, outside=self._outside(run_id))
+
+    def _outside(self, run_id: str) -> tuple[tuple[Literal["message", "call"], str, int], ...]:
+        from hermes_cron.store import outbox, views
+
+        with self._app.store.read() as conn:
+            messages = outbox.of_runs(conn, [run_id]).get(run_id, [])
+            tools = Counter(row["tool"] for row in views.effects(conn, run_id).values())
+        sent = Counter(it.target for it in messages if it.state in {DeliveryState.SENT, DeliveryState.UNKNOWN})
+        return (
+            *(("message", target, count) for target, count in sorted(sent.items())),
+            *(("call", tool, count) for tool, count in sorted(tools.items())),
+        )
+
+    # --- doing ------------------------------------------------------------------------------------------------------
+
+    def carry_out(self, task: Task, *, by: str) -> Done:
+        """Do what was shown, tell the store, prove it. Raises ``Conflict``; before the change, nothing is done then."""
+        from hermes_cron.snapshots import history, proof
+
+        snapshots = self._snapshots
+        changed = history.carry_out(snapshots, task.plan, _why(task.asked, by))
+        self.follow(it.path for it in task.diffs)
+        objects, tree = snapshots.objects(), (changed.after or changed.before).tree
+        said, found = proof.of_tree(objects, tree), proof.of_home(self._app.home.root, objects, tree)
+        since = self.create(None, by=by).after
+        if changed.kept or said != found or since is not None:
+            raise Conflict(
+                "it is done, and files are already others again: somebody changes them at this moment",
+                hint="hermes-cron diff",
+                details={"changed_meanwhile": list(changed.kept)},
+            )
+        return Done(before=changed.before, after=changed.after, sha256=said.sha256, files=said.files)
+
+    def follow(self, paths: Iterable[str]) -> None:
+        """What the store and a living scheduler must learn after files changed."""
+        if any(path.startswith("jobs/") for path in paths):
+            self._app.sync_jobs(actor="cli")
+            self._app.wake()
+
+
+def _why(asked: Asked, by: str) -> Why:
+    from hermes_cron.snapshots.commits import RESTORE, Why
+
+    commit = asked.commit
+    if asked.verb == "restore":
+        what = f" of {', '.join(asked.paths)}" if asked.paths else ""
+        reason = f"restore {commit.id[:SHORT]}{what}: {commit.reason}"
+        return Why(actor=RESTORE, reason=reason, by=by, restores=commit.id, exact=asked.exact)
+    word = f"run {asked.run.id}" if asked.run is not None else commit.id[:SHORT]
+    return Why(actor=RESTORE, reason=f"undo {word}: {commit.reason}", by=by, undoes=asked.undoes)
