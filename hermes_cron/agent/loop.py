@@ -17,7 +17,7 @@ from hermes_cron.agent.partial import partial_summary
 from hermes_cron.agent.stop import LoopResult, StopReason
 from hermes_cron.agent.unanswered import finish
 from hermes_cron.domain.budget import Budget
-from hermes_cron.domain.command import Flag, Halt
+from hermes_cron.domain.command import Flag, Halt, Why
 from hermes_cron.domain.run import Effect, ParkedEffect
 from hermes_cron.domain.tool_call import PreparedCall, arguments_hash, error_text, reads_as_failure
 from hermes_cron.domain.transcript import (
@@ -238,12 +238,14 @@ class _Loop:
         return self._cancelled() or self._releasing() or time.monotonic() >= self._run.deadline
 
     def _cancelled(self) -> bool:
-        if self._run.cancel.is_set() and not self._releasing():
+        """By somebody's word, told to this process or kept in the store: it goes before every other reason to stop."""
+        told = self._run.cancel
+        if told.is_set() and (not isinstance(told, Halt) or told.why is Why.CANCELLED):
             return True
         return self._look().cancel
 
     def _releasing(self) -> bool:
-        """This process ends and the run does not. A person's word to end the run goes before it."""
+        """This process ends and the run does not."""
         return isinstance(self._run.cancel, Halt) and self._run.cancel.releasing
 
     def _look(self) -> Asked:

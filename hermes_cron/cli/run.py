@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
@@ -13,7 +14,7 @@ import typer
 from hermes_cron.cli import jobs_known, run_result
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.progress import Progress
-from hermes_cron.errors import Usage
+from hermes_cron.errors import HermesCronError, Usage
 
 if TYPE_CHECKING:
     from hermes_cron.domain.job import Job, Scalar
@@ -175,14 +176,18 @@ def _foreground(state: Cli, start: Start) -> int:
 
 def _here(state: Cli, start: Start, progress: Progress) -> tuple[bool, str]:
     cancel = threading.Event()
+    running: list[str] = []
 
     def stop(_number: int, _frame: object) -> None:
         if cancel.is_set():
-            raise KeyboardInterrupt  # asked twice: leave at once, the run ends as interrupted
+            raise KeyboardInterrupt  # asked twice: leave at once
         cancel.set()
+        for run_id in running:  # on a thread: this one may be in the middle of a write
+            threading.Thread(target=_keep_cancel, args=(state, run_id), daemon=True).start()
         state.note("stopping after this step; Ctrl-C again leaves at once")
 
     def begun(taken: TakenRun) -> None:
+        running.append(taken.id)
         progress.begin(taken.id, taken.job.name)
         if taken.job.script is not None:
             progress.script()
@@ -194,6 +199,12 @@ def _here(state: Cli, start: Start, progress: Progress) -> tuple[bool, str]:
         for number, handler in before.items():
             signal.signal(number, handler)
     return cancel.is_set(), run_id
+
+
+def _keep_cancel(state: Cli, run_id: str) -> None:
+    """Kept with the run as well: whatever becomes of this process, no scheduler goes on with what a person stopped."""
+    with contextlib.suppress(HermesCronError):  # it ended meanwhile
+        state.app.runs.cancel(run_id, by="cli")
 
 
 def _follow(state: Cli, run_id: str, start: Start, progress: Progress) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
@@ -65,17 +66,40 @@ class Flag(Protocol):
     def is_set(self) -> bool: ...
 
 
+class Why(StrEnum):
+    """Why a run that works shall stop."""
+
+    CANCELLED = "cancelled"  # somebody's word, or the job's next run
+    RELEASED = "released"  # the process ends, the run does not: another goes on with it
+    SHUTDOWN = "shutdown"  # the process ends, and nobody can go on with the run
+    OVERDUE = "overdue"  # its time is over
+
+
 class Halt(threading.Event):
-    """Set: stop soon, between steps. ``releasing``: the process ends, the run does not: another goes on with it."""
+    """Set: stop soon, between steps. ``why`` is the first reason that was given, and stays."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.releasing = False
+        self.why: Why | None = None
+
+    @property
+    def releasing(self) -> bool:
+        """Stop so that the run can be gone on with."""
+        return self.why is Why.RELEASED
+
+    def set(self) -> None:
+        """Stop because somebody says so."""
+        self.halt(Why.CANCELLED)
 
     def release(self) -> None:
         """Stop so that the run can be gone on with."""
-        self.releasing = True
-        self.set()
+        self.halt(Why.RELEASED)
+
+    def halt(self, why: Why) -> None:
+        """Stop, for this reason unless there is one already."""
+        if self.why is None:
+            self.why = why
+        super().set()
 
 
 OnSpawn = Callable[[ProcessGroup], None]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from hermes_cron.domain.command import Flag, Why
+from hermes_cron.domain.occurrence import Reason
 from hermes_cron.domain.run import Outcome, RunState
 from hermes_cron.errors import HermesCronError, ModelError, PlaybookFailed
 
@@ -25,6 +29,21 @@ def failed(error: Exception) -> Outcome:
 def crashed(error: Exception) -> Outcome:
     """A bug of ours, as the run's row says it; its traceback is the caller's to log or to raise."""
     return Outcome(state=RunState.FAILED, reason="crashed", error=f"{type(error).__name__}: {error}"[:500])
+
+
+def stopped(outcome: Outcome, halt: Flag) -> Outcome:
+    """Work that was told to stop says ``cancelled``; this is why it was told to, where nobody cancelled it."""
+    why = getattr(halt, "why", None)
+    if outcome.state is not RunState.CANCELLED or why not in _NOT_CANCELLED:
+        return outcome
+    state, reason, error = _NOT_CANCELLED[why]
+    return replace(outcome, state=state, reason=reason, error=error)
+
+
+_NOT_CANCELLED: dict[Why | None, tuple[RunState, str, str]] = {
+    Why.SHUTDOWN: (RunState.INTERRUPTED, Reason.SHUTDOWN, "the scheduler stopped before it ended"),
+    Why.OVERDUE: (RunState.TIMEOUT, "deadline", "the run's time limit passed"),
+}
 
 
 def of_the_model(fault: HermesCronError | None) -> bool:

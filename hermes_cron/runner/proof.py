@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_cron.domain.check import CheckResult, Trial, Verdict
-from hermes_cron.domain.command import Flag, Halt
+from hermes_cron.domain.command import Flag, Halt, Why
+from hermes_cron.domain.job import Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.template import fence
 from hermes_cron.domain.transcript import Message
@@ -59,7 +60,7 @@ class Proof:
             seconds=seconds,
         )
         results = self.checks.judge(trial, cancel)
-        if isinstance(cancel, Halt) and cancel.releasing:
+        if _process_ends(cancel) and taken.job.work is not Work.ACTION:
             return Outcome(state=RunState.QUEUED)  # whoever goes on finds the answer in the transcript and judges it
         return replace(outcome, checks=self._told(taken, results, emit))
 
@@ -76,6 +77,10 @@ class Proof:
 
     def _folder(self, taken: TakenRun) -> Path:
         return self.home if taken.job.workdir is None else Path(taken.job.workdir)
+
+
+def _process_ends(cancel: Flag) -> bool:
+    return isinstance(cancel, Halt) and cancel.why in {Why.RELEASED, Why.SHUTDOWN}
 
 
 def wants_more(taken: TakenRun, outcome: Outcome, messages: Iterable[Message]) -> bool:

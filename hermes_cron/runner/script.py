@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hermes_cron.domain.command import Command, CommandResult, Flag, ProcessGroup, RunCommand
+from hermes_cron.domain.fault import stopped
 from hermes_cron.domain.occurrence import Reason
 from hermes_cron.domain.run import Effect, Outcome, RunState, TakenRun
 from hermes_cron.domain.tool_call import arguments_hash
@@ -61,7 +62,7 @@ def run_script(  # noqa: PLR0913  # the parts of a runner that a script needs, a
         timeout_s=taken.job.timeout.total_seconds(),
     )
     result = run_command(command, cancel=cancel, on_spawn=spawned)
-    outcome = outcome_of(result, timeout_s=command.timeout_s)
+    outcome = stopped(outcome_of(result, timeout_s=command.timeout_s), cancel)
     journal.result(_receipt(seq, result, outcome, redact))
     return outcome
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hermes_cron.domain.command import Flag
 from hermes_cron.domain.fault import crashed
-from hermes_cron.domain.run import Outcome, TakenRun
+from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.errors import Conflict
 from hermes_cron.home import Home
 from hermes_cron.ports import Clock
@@ -44,8 +44,8 @@ class Here:
 def run_here(store: Store, start: runs.Start, clock: Clock, here: Here) -> str:
     """Queue, take and execute in this process, which owns the run until its end; its id.
 
-    An exception of ``execute`` ends the run as ``failed: crashed`` and goes on. Raises ``Conflict`` when the job runs
-    already.
+    An exception of ``execute`` ends the run as ``failed: crashed`` and goes on; one that says that a person leaves at
+    once ends it as cancelled, so that no scheduler goes on with it. Raises ``Conflict`` when the job runs already.
     """
     with Owner(here.home.owners, kind="run", started_at=clock.now()) as owner:
 
@@ -70,6 +70,9 @@ def run_here(store: Store, start: runs.Start, clock: Clock, here: Here) -> str:
 
         try:
             outcome = here.execute(taken, here.cancel)
+        except KeyboardInterrupt:
+            end(Outcome(state=RunState.CANCELLED, reason="cancelled", error="left at once, in the middle of a step"))
+            raise
         except Exception as error:
             end(crashed(error))
             raise

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
-from hermes_cron.domain.command import Halt
-from hermes_cron.domain.fault import failed
+from hermes_cron.domain.command import Halt, Why
+from hermes_cron.domain.fault import failed, stopped
 from hermes_cron.domain.job import Work
-from hermes_cron.domain.occurrence import Reason
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.errors import HermesCronError
 from hermes_cron.ports import Fenced
@@ -59,10 +58,7 @@ class _Cell:
     def shut_down(self) -> None:
         """An agent's run is given up between two steps, for another process to go on with; anything else is ended."""
         self.shutdown = True
-        if self.run.job.work is Work.PROMPT and not self.cancel.is_set():
-            self.cancel.release()
-        else:
-            self.cancel.set()
+        self.cancel.halt(Why.RELEASED if self.run.job.work is Work.PROMPT else Why.SHUTDOWN)
 
 
 class Executor:
@@ -114,7 +110,7 @@ class Executor:
             for cell in self._cells:
                 over_s = now - cell.since - cell.allowed_s
                 if over_s > 0:
-                    cell.cancel.set()
+                    cell.cancel.halt(Why.OVERDUE)
                 if over_s > GRACE_S and not cell.lost:
                     cell.lost = True
                     self.lost_threads += 1
@@ -175,9 +171,7 @@ class Executor:
         outcome = self._outcome(cell)
         if outcome is None:
             return None
-        if cell.shutdown and outcome.state is RunState.CANCELLED:
-            outcome = Outcome(state=RunState.INTERRUPTED, reason=Reason.SHUTDOWN, error=outcome.error)
-        return self._ended(cell, outcome)
+        return self._ended(cell, stopped(outcome, cell.cancel))
 
     def _outcome(self, cell: _Cell) -> Outcome | None:
         """``execute`` tells the faults of a run itself; what comes out of it befell the run from outside."""

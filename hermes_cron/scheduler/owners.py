@@ -87,11 +87,13 @@ class Owner:
 
 
 def lives(folder: Path, name: str) -> bool:
-    """Whether the owner's lock is held."""
+    """Whether the owner's lock is held. One whose file cannot be looked at is not believed to be dead."""
     try:
         fd = os.open(folder / (name + SUFFIX), os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError:  # no file descriptors left, no right to read: nothing is known
+        return True
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

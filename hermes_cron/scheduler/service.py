@@ -356,15 +356,16 @@ class Service:
         elif ended.state is RunState.QUEUED:
             self._plan.emit(RunReleased(run_id=run.id, job=run.job.name))
         else:
+            end = ended.outcome or outcome
             self._plan.emit(
                 RunFinished(
                     run_id=run.id,
                     job=run.job.name,
-                    state=outcome.state,
-                    reason=outcome.reason,
+                    state=end.state,
+                    reason=end.reason,
                     duration_s=round((now - run.started_at).total_seconds(), 3),
-                    iterations=outcome.iterations,
-                    error=outcome.error,
+                    iterations=end.iterations,
+                    error=end.error,
                 )
             )
 

@@ -6,7 +6,7 @@ signal of an outside switch, the hold after many failures. So nobody sees an end
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -37,14 +37,18 @@ _BEGUN_AND_WAITS = (
 )
 
 
+_NEEDS_NO_WAIT = frozenset({RunState.OK, RunState.SKIPPED, RunState.QUEUED, RunState.WAITING_APPROVAL})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """The state that the run has now. ``wait``: why it is ``waiting_retry``, and until when. ``asked``: the approvals
-    that were asked for. ``tells``: messages may have been put into the outbox."""
+    that were asked for. ``outcome`` is its end. ``tells``: messages may have been put into the outbox."""
 
     state: RunState
     wait: Wait | None = None
     asked: tuple[int, ...] = ()
+    outcome: Outcome | None = None
     tells: bool = False
 
 
@@ -62,6 +66,10 @@ def end(
     ``ran`` is how long it was executed since it was taken, on a clock that nobody sets (None: by the wall clock).
     """
     span = now - taken.started_at if ran is None else ran
+    wait = _wait(conn, taken, outcome, now)
+    goes_on = wait is not None or not outcome.state.ended
+    if goes_on and (by := cancelled_by(conn, taken.id)) is not None:
+        return close(conn, taken, _cancelled(outcome, by), now)
     if outcome.state is RunState.QUEUED:
         executions.put_back(conn, taken.id, taken.fence, ran=span, progressed=outcome.progressed)
         return Ended(state=RunState.QUEUED)
@@ -69,7 +77,6 @@ def end(
         executions.park(conn, taken.id, taken.fence, ran=span)
         asked = approvals.ask(conn, taken, outcome.parked, now, answer_within=answer_within)
         return Ended(state=RunState.WAITING_APPROVAL, asked=asked, tells=_tells(taken.job))
-    wait = _wait(conn, taken, outcome, now)
     if wait is None:
         return close(conn, taken, outcome, now)
     executions.put_off(
@@ -82,7 +89,21 @@ def close(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime) ->
     """The end, with all that follows from it: no wait and no other attempt, whatever failed. Raises Fenced."""
     done = executions.finish(conn, taken.id, taken.fence, outcome, now)
     _follow(conn, taken, outcome, done, now)
-    return Ended(state=outcome.state, tells=_tells(taken.job))
+    return Ended(state=outcome.state, outcome=outcome, tells=_tells(taken.job))
+
+
+def cancelled_by(conn: Connection, run_id: str) -> str | None:
+    """Who asked that the run ends; None when nobody did. Such a run never goes on."""
+    asked = select(_runs.c.cancel_by).where(_runs.c.id == run_id, _runs.c.cancel_requested_at.is_not(None))
+    found = conn.execute(asked).first()
+    return None if found is None else str(found[0] or "")
+
+
+def _cancelled(outcome: Outcome, by: str) -> Outcome:
+    """What it used stays; of an effect that may have happened the end says so, since nobody is asked any more."""
+    parked = ", ".join(dict.fromkeys(effect.tool for effect in outcome.parked))
+    unknown = f"; not known whether {parked} happened" if parked else ""
+    return replace(outcome, state=RunState.CANCELLED, reason="cancelled", error=f"cancelled by {by}{unknown}")
 
 
 def end_waiting(conn: Connection, run_id: str, outcome: Outcome, now: datetime) -> bool:
@@ -117,8 +138,8 @@ def taken_of(row: RowMapping, now: datetime) -> TakenRun:
 
 
 def _wait(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime) -> Wait | None:
-    """Nothing is looked up for a run that went well, or that somebody started by hand."""
-    if outcome.state in {RunState.OK, RunState.SKIPPED} or taken.cause is not Cause.SCHEDULE:
+    """Nothing is looked up for a run that went well or goes on, or that somebody started by hand."""
+    if outcome.state in _NEEDS_NO_WAIT or taken.cause is not Cause.SCHEDULE:
         return None
     job = taken.job
     known = None if taken.job_uid is None else _JOB.first(conn, {"b_uid": taken.job_uid})

@@ -44,6 +44,9 @@ def take_over(conn: Connection, lost: LostRun, now: datetime) -> TakenOver | Non
     if row is None:
         return None
     taken = endings.taken_of(row, now)
+    if row["cancel_requested_at"] is not None:  # going on would do what somebody stopped
+        said = f"cancelled by {row['cancel_by']}; its process died before it stopped"
+        return _ended(conn, lost, taken, Outcome(state=RunState.CANCELLED, reason="cancelled", error=said), now)
     if taken.job.work is Work.ACTION:  # it keeps no transcript to go on with
         return _ended(conn, lost, taken, Outcome(state=RunState.INTERRUPTED, reason=Reason.OWNER_DIED), now)
     step, last_at = _step(conn, lost.id)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from hermes_cron.home import Home
+from hermes_cron.store.engine import Store
 from hermes_cron.testing import StubServer
 from tests.conftest import RunCli, clean_env
 
@@ -157,6 +158,33 @@ def test_ctrl_c_ends_the_run_as_cancelled(home: Home, run_cli: RunCli) -> None:
     process.communicate(timeout=20)
     assert process.returncode == 130
     assert [row["state"] for row in runs(run_cli)] == ["cancelled"]
+
+
+@pytest.mark.parametrize("then", [signal.SIGINT, signal.SIGKILL])
+def test_what_ctrl_c_stopped_no_scheduler_goes_on_with(home: Home, run_cli: RunCli, then: signal.Signals) -> None:
+    """Once, and while the step goes on once more, or the terminal is closed."""
+    write_job(home, "j", "tools: [terminal]", "do it")
+    with StubServer([{"tool_calls": [{"name": "terminal", "arguments": {"command": "sleep 30"}}]}]) as stub:
+        model = {"OPENAI_BASE_URL": stub.base_url, "OPENAI_API_KEY": "k", "HERMES_CRON_MODEL": "stub"}
+        process = start(home, "run", "j", **model)
+        until(lambda: any(row["tool_calls"] or row["state"] == "running" for row in runs(run_cli)))
+        until(lambda: stub.requests)
+        process.send_signal(signal.SIGINT)
+        until(lambda: asked_to_stop(home))
+        process.send_signal(then)
+        said = process.communicate(timeout=20)
+        assert process.returncode == (130 if then is signal.SIGINT else -9), said
+        assert "Traceback" not in said[1]
+        once = run_cli("serve", "--once", "-q", env=model)
+        assert once.rc == 0
+        (row,) = runs(run_cli)
+        assert (row["state"], row["reason"]) == ("cancelled", "cancelled")
+        assert len(stub.requests) == 1
+
+
+def asked_to_stop(home: Home) -> bool:
+    with Store(home.store) as store, store.read() as conn:
+        return bool(conn.exec_driver_sql("select count(*) from runs where cancel_requested_at is not null").scalar())
 
 
 def test_a_killed_command_leaves_a_run_that_is_called_interrupted(home: Home, run_cli: RunCli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -13,7 +14,7 @@ import pytest
 from hermes_cron.agent.loop import run_agent
 from hermes_cron.agent.stop import LoopResult, StopReason
 from hermes_cron.domain.budget import Budget
-from hermes_cron.domain.command import Halt
+from hermes_cron.domain.command import Halt, Why
 from hermes_cron.domain.run import Effect, RunState
 from hermes_cron.domain.transcript import Header, ModelReply, ModelRequest
 from hermes_cron.errors import ModelReplyCut
@@ -153,6 +154,22 @@ def test_persons_cancel_goes_before_a_release(tmp_path: Path) -> None:
     halt.release()
     assert made.go().stop is StopReason.CANCELLED
     assert made.model.requests == []
+
+
+def test_run_whose_time_is_over_is_not_called_cancelled_because_it_was_told_so(tmp_path: Path) -> None:
+    """The scheduler tells a run past its deadline to stop; whoever looks then must not find a person's word."""
+    halt = Halt()
+
+    def look() -> str:
+        halt.halt(Why.OVERDUE)
+        while time.monotonic() < made.run.deadline:
+            time.sleep(0.01)
+        return "seen"
+
+    made = rig(tmp_path, [calls(call("look")), {"text": "never"}], tool("look", look))
+    made.run = replace(made.run, cancel=halt, deadline=time.monotonic() + 0.1)
+    result = made.go()
+    assert (result.stop, result.reason, made.tool_texts()) == (StopReason.DEADLINE, "deadline", ["seen"])
 
 
 # --- the last word is said already ---------------------------------------------------------------------------------

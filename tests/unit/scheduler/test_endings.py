@@ -10,13 +10,13 @@ import pytest
 from hermes_cron.domain.check import CheckKind, CheckResult, Verdict
 from hermes_cron.domain.job import Keep
 from hermes_cron.domain.retry import Next
-from hermes_cron.domain.run import Outcome, RunState, TakenRun
+from hermes_cron.domain.run import Outcome, ParkedEffect, RunState, TakenRun
 from hermes_cron.domain.transcript import Header
 from hermes_cron.ports import Fenced
 from hermes_cron.store import claims, retention, runs, takes
 from hermes_cron.store.holds import release
 from hermes_cron.store.journal import SqlJournal
-from hermes_cron.store.tables import AttemptRow, CounterRow, DeliveryRow, SessionRow
+from hermes_cron.store.tables import ApprovalRow, AttemptRow, CounterRow, DeliveryRow, SessionRow
 from hermes_cron.testing import FixedClock
 
 PASSING = Outcome(state=RunState.FAILED, reason="rate_limited", error="429", passing=True, model_fault=True)
@@ -247,3 +247,37 @@ def test_a_resume_counts_failures_from_nothing(world: Any) -> None:
     world.store.write(lambda conn: release(conn, str(world.job("a")["uid"]), world.now))
     fail(world, 1)
     assert (world.job("a")["failures"], world.job("a")["held_reason"]) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (PASSING, "cancelled by ann"),
+        (Outcome(state=RunState.QUEUED), "cancelled by ann"),
+        (
+            Outcome(
+                state=RunState.WAITING_APPROVAL,
+                parked=(ParkedEffect(session_id="s", seq=2, tool="terminal", arguments="{}", evidence=()),),
+            ),
+            "cancelled by ann; not known whether terminal happened",
+        ),
+    ],
+    ids=["waits", "released", "parked"],
+)
+def test_a_run_that_somebody_asked_to_stop_never_goes_on(world: Any, outcome: Outcome, said: str) -> None:
+    """The word and the fault meet: who was told "it stops after this step" finds no run that waits and then works."""
+    run = slow(world)
+    session(world, run)
+    world.store.write(lambda conn: runs.cancel(conn, run.id, by="ann", now=world.now))
+    ended = world.end(run, outcome, ran=SECOND)
+    assert (ended.state, ended.outcome.state) == (RunState.CANCELLED, RunState.CANCELLED)
+    row = world.run(run.id)
+    assert (row["state"], row["error"], row["slot"]) == ("cancelled", said, None)
+    assert world.rows(ApprovalRow) == []
+    assert world.at("12:59").take() == []
+
+
+def test_a_failure_that_nothing_follows_stays_one_though_somebody_asked_it_to_stop(world: Any) -> None:
+    run = slow(world)
+    world.store.write(lambda conn: runs.cancel(conn, run.id, by="ann", now=world.now))
+    assert world.end(run, FAILED, ran=SECOND).state is RunState.FAILED

@@ -192,3 +192,38 @@ def test_how_long_a_run_was_executed_is_not_read_from_a_clock_that_can_be_set() 
     pool.start([taken()])
     assert pool.wait(5)
     assert timedelta(0) < said[0] < timedelta(seconds=5)
+
+
+@pytest.mark.parametrize("job", [Job(name="j", prompt="x"), Job(name="j", script="x")])
+def test_what_a_person_cancelled_stays_cancelled_when_the_process_ends_too(job: Job) -> None:
+    ends, free = Ends(), threading.Event()
+    halts: list[Halt] = []
+
+    def execute(_run: TakenRun, cancel: Halt) -> Outcome:
+        halts.append(cancel)
+        free.wait(10)
+        return Outcome(state=RunState.CANCELLED, reason="cancelled")
+
+    pool = made(execute, ends)
+    pool.start([replace(taken(), job=job)])
+    until(lambda: halts, "it runs")
+    pool.cancel(["r1"])
+    pool.close()
+    pool.stop_all()
+    free.set()
+    assert pool.wait(5)
+    assert ends.written == [("r1", RunState.CANCELLED, "cancelled")]
+
+
+def test_a_run_that_is_stopped_since_its_time_is_over_is_not_cancelled() -> None:
+    ends = Ends()
+
+    def execute(_run: TakenRun, cancel: Halt) -> Outcome:
+        cancel.wait(10)
+        return Outcome(state=RunState.CANCELLED, error="stopped on request")
+
+    pool = made(execute, ends)
+    pool.start([taken(seconds=0)])
+    until(lambda: pool.overlong() or ends.written, "it is told to stop")
+    assert pool.wait(5)
+    assert ends.written == [("r1", RunState.TIMEOUT, "deadline")]

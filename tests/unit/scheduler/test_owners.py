@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
+
+import pytest
 
 from hermes_cron.home import Home
 from hermes_cron.scheduler.owners import Owner, dead, forget, lives, living, others
@@ -64,3 +67,16 @@ def test_a_beat_moves_the_heartbeat(home: Home) -> None:
         owner.beat()
         (found,) = living(home.owners)
         assert found.heartbeat > NOW.replace(year=2000)
+
+
+def test_an_owner_whose_file_cannot_be_looked_at_is_not_dead(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Owner(home.owners, kind="serve", started_at=NOW) as owner:
+
+        def none_left(*_: object) -> int:
+            raise OSError(errno.EMFILE, "Too many open files")
+
+        monkeypatch.setattr("hermes_cron.scheduler.owners.os.open", none_left)
+        assert lives(home.owners, owner.name)
+        assert dead(home.owners, "me") == []
+        monkeypatch.undo()
+    assert not lives(home.owners, owner.name)

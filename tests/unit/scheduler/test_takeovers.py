@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from hermes_cron.domain.job import Job
 from hermes_cron.domain.run import RunState, TakenRun
 from hermes_cron.domain.transcript import Header
@@ -99,3 +101,15 @@ def test_an_action_keeps_no_transcript_and_ends(world: Any) -> None:
     (found,) = dies(world)
     assert (found.run.id, found.state) == (run_id, RunState.INTERRUPTED)
     assert world.run(run_id)["reason"] == "owner_died"
+
+
+@pytest.mark.parametrize("line", [PROMPT, "script: true"])
+def test_what_somebody_stopped_is_not_gone_on_with_after_its_owner_died(world: Any, line: str) -> None:
+    run = world.started(line)
+    journal(world, run)
+    world.store.write(lambda conn: runs.cancel(conn, run.id, by="ann", now=world.now))
+    (found,) = dies(world)
+    assert found.state is RunState.CANCELLED
+    row = world.run(run.id)
+    assert (row["state"], row["error"]) == ("cancelled", "cancelled by ann; its process died before it stopped")
+    assert world.take() == []
