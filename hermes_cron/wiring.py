@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
     from hermes_cron.domain.target import TargetConfig
-    from hermes_cron.domain.transcript import Header, Message
+    from hermes_cron.domain.transcript import Header, Message, Usage
     from hermes_cron.experience.skills import Readings, Root, SkillLibrary
     from hermes_cron.history_desk import HistoryDesk
     from hermes_cron.jobs.files import JobFiles
@@ -79,7 +79,25 @@ class App:
         self.language = settings.language or language
         self.actions = actions or {}
         self._skills_read: tuple[float, SkillLibrary | None] = (0.0, None)
-        self._targets_read: tuple[tuple[int, int, int] | None, Mapping[str, TargetConfig] | None] = (None, None)
+        self._settings_read: tuple[tuple[int, int, int] | None, Settings] = (None, settings)
+        self._prices: tuple[Settings, Prices] | None = None
+
+    @property
+    def settings_now(self) -> Settings:
+        """config.toml as it is now, for what a person changes while a scheduler runs: targets, caps and prices.
+
+        Read again when the file was replaced; one that has a fault just now changes nothing.
+        """
+        from hermes_cron.errors import ConfigError
+
+        try:
+            stat = self.home.config.stat()
+            seen = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+            if seen != self._settings_read[0]:
+                self._settings_read = seen, Settings.load(self.home)
+        except (OSError, ConfigError):
+            pass
+        return self._settings_read[1]
 
     # --- files -----------------------------------------------------------------------------------------------------
 
@@ -164,7 +182,10 @@ class App:
 
         settings = self.settings.model
         endpoint = endpoint_of(replace(settings, name=settings.name or "none"), self.vault.resolve)
-        return OpenAICompatible(endpoint, clock=self.clock, price=self.prices.cost)
+        return OpenAICompatible(endpoint, clock=self.clock, price=self._cost)
+
+    def _cost(self, model: str, usage: Usage) -> float | None:
+        return self.prices.cost(model, usage)  # the table of now: the client lives as long as its process
 
     # --- the store -------------------------------------------------------------------------------------------------
 
@@ -179,7 +200,7 @@ class App:
         """What a job file may mention. ``strict`` for ``add``, ``edit`` and ``check``: names must exist."""
         from hermes_cron.jobs.load import Known
 
-        limits, keep = self.settings.limits, self.settings.retention
+        limits, keep = self.settings_now.limits, self.settings.retention
         names: dict[str, Collection[str]] = {}
         if strict:
             names = {
@@ -353,19 +374,22 @@ class App:
             )
         )
 
-    @cached_property
+    @property
     def prices(self) -> Prices:
-        """What models cost: config.toml's own prices, then the shipped table."""
+        """What models cost: config.toml's own prices as they are now, then the shipped table."""
         from hermes_cron.models.prices import Prices
 
-        return Prices(self.settings.prices)
+        settings, made = self.settings_now, self._prices
+        if made is None or made[0] is not settings:
+            self._prices = made = settings, Prices(settings.prices)
+        return made[1]
 
     def purse(self, taken: TakenRun) -> Purse | None:
-        """What a language model's calls of this run are paid from; None where no cap holds."""
+        """What a language model's calls of this run are paid from, under the caps of now; None where none holds."""
         from hermes_cron.domain.money import caps
         from hermes_cron.store.spending import Payer, StorePurse
 
-        held = caps(taken.job.limits, self.settings.budget)
+        held = caps(taken.job.limits, self.settings_now.budget)
         if not held:
             return None
         return StorePurse(
@@ -505,21 +529,11 @@ class App:
         from hermes_cron.delivery.registry import TargetRegistry
 
         return TargetRegistry(
-            home=self.home, clock=self.clock, configs=self._target_configs, resolve=self.vault.resolve
+            home=self.home,
+            clock=self.clock,
+            configs=lambda: self.settings_now.targets,
+            resolve=self.vault.resolve,
         )
-
-    def _target_configs(self) -> Mapping[str, TargetConfig]:
-        """Read again when the file was replaced; one that has a fault just now changes nothing."""
-        from hermes_cron.errors import ConfigError
-
-        try:
-            stat = self.home.config.stat()
-            seen = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
-            if seen != self._targets_read[0]:
-                self._targets_read = seen, Settings.load(self.home).targets
-        except (OSError, ConfigError):
-            pass
-        return self.settings.targets if self._targets_read[1] is None else self._targets_read[1]
 
     def try_target(self, config: TargetConfig, secrets: Mapping[str, str]) -> Target:
         """A target that may not be saved yet; ``secrets`` are values by the names that the vault will have."""

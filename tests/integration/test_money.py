@@ -20,7 +20,7 @@ from hermes_cron.home import Home
 from hermes_cron.store.spending import COST, TOKENS
 from hermes_cron.testing import StubServer
 from tests.conftest import RunCli, clean_env
-from tests.serving import Serving, until
+from tests.serving import Serving, until, write_job
 
 CONFIG = """\
 timezone = "UTC"
@@ -192,6 +192,26 @@ def test_eight_parallel_runs_never_pass_a_daily_cap_by_one_call(home: Home) -> N
     )
     assert spent["total"]["tokens"]["input"] + spent["total"]["tokens"]["output"] == total
     assert spent["lost"]["calls"] == 0
+
+
+def test_a_running_scheduler_takes_a_cap_or_a_price_that_changed_for_the_next_run(home: Home) -> None:
+    """What the message says helps: raise the cap, resume the job. A lowered cap stops the next run."""
+    configure(home, "[budget]\ntokens_per_day = 3000\n")
+    write_job(home, "j", 'schedule: "0 * * * *"', "tools: [now]", prompt="look")
+    fine = {"text": "fine", **used(900, 50), "repeat": True}
+    with StubServer([fine]) as stub, Serving(home, env=model_env(stub), start_at="08:59") as serving:
+        for hour in (9, 10, 11):
+            serving.due(f"{hour:02}:00", runs=hour - 8)
+        assert [run["state"] for run in serving.runs()] == ["ok", "ok", "budget_exhausted"]
+        assert serving.cli("config", "set", "budget.tokens_per_day", "100000").rc == 0
+        assert serving.cli("config", "set", "prices.main.output", "20.0").rc == 0
+        assert serving.cli("resume", "j").rc == 0
+        serving.due("12:00", runs=4)
+        raised = serving.runs()[-1]
+        assert (raised["state"], raised["cost_usd"]) == ("ok", pytest.approx((900 + 50 * 20) / 1e6))
+        assert serving.cli("config", "set", "budget.tokens_per_day", "100").rc == 0
+        serving.due("13:00", runs=5)
+        assert serving.runs()[-1]["reason"] == "budget.tokens_per_day"
 
 
 def test_a_capped_model_without_a_price_makes_no_call(home: Home, run_cli: RunCli) -> None:
