@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,12 +29,13 @@ MARKER = "hermes-cron-pending"
 BY_HAND = Why(actor=USER, reason="edited by hand")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Write:
     """New content of a path. ``expect``: the id of what must lie there now (``trees.blob_id``), ``b""`` for nothing,
     None for whatever there is. ``mode`` None keeps the file's."""
 
     data: bytes
+    _: KW_ONLY
     mode: Mode | None = None
     expect: bytes | None = None
 
@@ -74,7 +75,7 @@ class Held:
         self.repository = repository
         self.objects = Objects(repository)
         self.rules = rules
-        self._now_ns = now_ns
+        self.now_ns = now_ns
 
     def head(self) -> Commit | None:
         """The newest commit."""
@@ -92,7 +93,7 @@ class Held:
             made = None
             if head is None or head.tree != tree:
                 made = self.commit(why, tree, () if head is None else (head.id,))
-                self._point(made.id, why.reason)
+                self.point(made.id, why.reason)
             self.objects.new.clear()
         before = head or made
         assert before is not None  # noqa: S101  # one of the two is there
@@ -147,7 +148,7 @@ class Held:
             staged.discard()
             raise
         try:
-            self._point(after.id, why.reason)
+            self.point(after.id, why.reason)
         except BaseException:
             staged.discard()
             self.marker.unlink()
@@ -161,6 +162,18 @@ class Held:
         self.objects.flush()
         return commits.decode(self.repository[made.hex()])
 
+    def point(self, commit: str, reason: str) -> None:
+        """Move the branch, in one step."""
+        import pygit2
+
+        with explained():
+            oid = pygit2.Oid(hex=commit)
+            reference = self.repository.references.get(BRANCH)
+            if reference is None:
+                self.repository.references.create(BRANCH, oid)
+            else:
+                reference.set_target(oid, reason)
+
     def finish(self) -> None:
         """Do the rest of a change whose process died."""
         try:
@@ -172,7 +185,7 @@ class Held:
         base, target = (commits.decode(self.repository[found[name]]) for name in ("base", "target"))
         head = self.head()
         if head is None or head.id == base.id:
-            self._point(target.id, target.reason)
+            self.point(target.id, target.reason)
         elif head.id != target.id and self.repository.descendant_of(head.id, target.id):
             files.remove(self.marker)  # history went on from it, so it was finished
             return
@@ -181,7 +194,7 @@ class Held:
 
     def tidy(self) -> None:
         """Many small packs become one."""
-        pack.roll_up(self.path, self._raw)
+        pack.roll_up(self.path, self.objects.size, self._raw)
 
     @property
     def marker(self) -> Path:
@@ -199,7 +212,7 @@ class Held:
         place = self.path / "hermes-cron-stat"
         cache = StatCache.load(place, self.rules)
         base = Base.of(self.objects, None if head is None else head.tree)
-        found = scan(self.root, self.objects, cache, self.rules, base, now_ns=self._now_ns)
+        found = scan(self.root, self.objects, cache, self.rules, base, now_ns=self.now_ns)
         if head is None or head.tree != found.tree:
             fresh = self.objects.changed(None if head is None else head.tree, found.tree)
             if any(
@@ -207,7 +220,7 @@ class Held:
                 for _, _, after in fresh
             ):
                 cache.known = {}  # it knows of files whose content is in no history: gone with a branch, or damage
-                found = scan(self.root, self.objects, cache, self.rules, base, now_ns=self._now_ns)
+                found = scan(self.root, self.objects, cache, self.rules, base, now_ns=self.now_ns)
         with contextlib.suppress(OSError):  # only speed
             cache.save_if_changed()
         return found.tree, found.left_out
@@ -239,14 +252,3 @@ class Held:
     def _raw(self, oid: Oid) -> tuple[Kind, bytes]:
         kind, data = self.repository.read(oid.hex())
         return Kind(int(kind)), bytes(data)
-
-    def _point(self, commit: str, reason: str) -> None:
-        import pygit2
-
-        with explained():
-            oid = pygit2.Oid(hex=commit)
-            reference = self.repository.references.get(BRANCH)
-            if reference is None:
-                self.repository.references.create(BRANCH, oid)
-            else:
-                reference.set_target(oid, reason)

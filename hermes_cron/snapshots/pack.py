@@ -74,13 +74,25 @@ def write_pack(git: Path, objects: Mapping[Oid, tuple[Kind, bytes]]) -> Path | N
     return next(iter(whole))
 
 
-def roll_up(git: Path, read: Callable[[Oid], tuple[Kind, bytes]]) -> None:
-    """Make one pack of the small ones when there are many. A kill at any point leaves every object in some pack."""
+def roll_up(git: Path, size: Callable[[Oid], int], read: Callable[[Oid], tuple[Kind, bytes]]) -> None:
+    """Make one pack of the small ones when there are many. A kill at any point leaves every object in some pack.
+
+    Small is what it holds: a pack of ``gc`` has differences in place of objects, and is left alone when it is large.
+    """
     packs = [path for path in (git / "objects" / "pack").glob("pack-*.pack") if path.stat().st_size < _SMALL]
     if len(packs) < _MANY:
         return
-    made = write_pack(git, {oid: read(oid) for path in packs for oid in ids_of(path)})
-    remove_packs([path for path in packs if path != made])
+    chosen: dict[Path, list[Oid]] = {}
+    total = 0
+    for path in packs:
+        inside = ids_of(path)
+        bytes_inside = sum(size(oid) for oid in inside)
+        if bytes_inside < _SMALL and total + bytes_inside < _SMALL * 8:
+            chosen[path] = inside
+            total += bytes_inside
+    if len(chosen) > 1:
+        made = write_pack(git, {oid: read(oid) for inside in chosen.values() for oid in inside})
+        remove_packs([path for path in chosen if path != made])
 
 
 def remove_packs(packs: list[Path]) -> None:

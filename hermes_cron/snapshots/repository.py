@@ -12,7 +12,7 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +21,7 @@ from hermes_cron.errors import Conflict, NameAmbiguous, NotFound
 from hermes_cron.snapshots.commits import Commit, Why
 from hermes_cron.snapshots.faults import explained, reading
 from hermes_cron.snapshots.held import BY_HAND, MARKER, Changed, Edits, Held, Remove, Write
+from hermes_cron.snapshots.pack import Kind, Oid
 from hermes_cron.snapshots.read import head_of, walk
 from hermes_cron.snapshots.scan import NOTHING, Forbidden, Rules
 from hermes_cron.snapshots.trees import Objects
@@ -130,12 +131,12 @@ class SnapshotRepository:
             pairs[old] = new
         return pairs
 
-    def objects(self) -> Objects:
-        """The object database. Raises ``NotFound`` when there is no history yet."""
+    def objects(self, new: Mapping[Oid, tuple[Kind, bytes]] | None = None) -> Objects:
+        """The object database, with the ``new`` ones of a plan. Raises ``NotFound`` when there is no history yet."""
         repository = self.open()
         if repository is None:
             raise NotFound("there is no snapshot yet", hint="hermes-cron snapshots create")
-        return Objects(repository)
+        return Objects(repository, new)
 
     # --- the repository ---------------------------------------------------------------------------------------------
 

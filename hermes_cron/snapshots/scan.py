@@ -159,6 +159,13 @@ def look_at(root: Path, objects: Objects, path: bytes, rules: Rules) -> tuple[En
     return found, look.left_out[0] if look.left_out else None
 
 
+def why_not(path: bytes, mode: Mode, data: bytes, rules: Rules) -> str | None:
+    """Why no snapshot keeps this file or link; None when it does."""
+    if names.refused(os.path.basename(path), link=mode is Mode.LINK, data=data):
+        return "git refuses what it says"
+    return rules.forbidden(data)
+
+
 class _Look:
     def __init__(
         self, root: bytes, objects: Objects, known: dict[bytes, tuple[Stamp, Oid]], rules: Rules,
@@ -274,11 +281,9 @@ class _Look:
             return os.fstat(fd), file.read(self._rules.max_bytes + 1)
 
     def _keep(self, path: bytes, entry: Entry, data: bytes) -> Entry | None:
-        why = self._rules.forbidden(data)
+        why = why_not(path, entry.mode, data, self._rules)
         if why is not None:
             return self._leave(path, why)
-        if names.refused(os.path.basename(path), link=entry.mode is Mode.LINK, data=data):
-            return self._leave(path, "git refuses what it says")
         self._objects.put(BLOB, data)
         return self._noted(path, entry)
 

@@ -146,11 +146,11 @@ class Objects:
 
     def entries(self, tree: Oid) -> dict[bytes, Entry]:
         """A folder's entries as git has them."""
-        return decode(self.read(tree))
+        return {} if tree == EMPTY_TREE else decode(self.read(tree))
 
     def aside(self, root: Oid) -> Aside:
         """Mode bits and empty folders that the tree keeps beside git's own."""
-        entry = self._find(root, KEPT_ASIDE)
+        entry = None if root == EMPTY_TREE else self._find(root, KEPT_ASIDE)
         if entry is None or entry.mode not in PLAIN:
             return Aside()
         if entry.oid not in self._asides:
@@ -249,7 +249,7 @@ class Objects:
 
     def _set(self, tree: Oid, edits: Mapping[bytes, Entry | None]) -> Oid:
         below: dict[bytes, dict[bytes, Entry | None]] = {}
-        here = self.entries(tree) if tree != EMPTY_TREE else {}
+        here = self.entries(tree)
         for path, entry in edits.items():
             name, slash, rest = path.partition(b"/")
             if slash:
