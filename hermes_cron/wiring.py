@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from hermes_cron.store.jobs import Source, Synced, Understood
     from hermes_cron.store.outbox import DeliveryView
     from hermes_cron.tools.registry import Registry
+    from hermes_cron.upgrade import Upgrade
     from hermes_cron.vault.vault import Vault
 
 Action = Callable[["TakenRun", object], "Outcome"]
@@ -186,6 +187,19 @@ class App:
 
     def _cost(self, model: str, usage: Usage) -> float | None:
         return self.prices.cost(model, usage)  # the table of now: the client lives as long as its process
+
+    @cached_property
+    def upgrade(self) -> Upgrade:
+        """What brings the home to this version. Opens no store."""
+        from hermes_cron.upgrade import Upgrade
+
+        return Upgrade(self.home, self.clock, snapshot=self._snapshot_for_upgrade)
+
+    def _snapshot_for_upgrade(self, reason: str) -> str:
+        from hermes_cron.snapshots.repository import Why
+
+        made = self.snapshots.create(Why(actor="upgrade", reason=reason))
+        return (made.after or made.before).id
 
     # --- the store -------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "runs": ("运行", ("runs", "approvals", "approve", "deny", "incidents", "skills")),
     "data": ("数据", ("db", "secrets", "targets", "outbox")),
+    "state": ("状态", ("backup", "upgrade")),
     "operation": (
         "运维",
         ("init", "serve", "status", "usage", "logs", "model", "tools", "config", "dev", "completion"),
@@ -67,6 +68,8 @@ COMMANDS: dict[str, Entry] = {
     "targets": Entry("targets", "Where reports may be sent", "报告可以发送到的目标", noun=True),
     "outbox": Entry("outbox", "Messages: sent, waiting, failed", "消息：已发、待发、失败", noun=True),
     "secrets": Entry("secrets", "Encrypted values that jobs use by name", "加密保存、按名引用的密钥", noun=True),
+    "backup": Entry("backup", "The whole home in one file", "整个主目录存为一个文件", noun=True),
+    "upgrade": Entry("upgrade", "Bring the home to this version", "升级主目录到此版本"),
     "init": Entry("init", "Make a home", "建立主目录"),
     "serve": Entry("serve", "The scheduler: start jobs when they are due", "调度器：到点启动任务"),
     "status": Entry("status", "Is all well, and what needs a person", "是否一切正常，什么需要人处理"),

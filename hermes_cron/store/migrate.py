@@ -2,8 +2,8 @@
 
 Numbered SQL files, each run once, in order, in one transaction, never edited after a release; ``PRAGMA user_version``
 holds the last one. Every process that has the store open holds a shared lock beside it; an upgrade needs that lock
-alone, so that no older code writes in the middle. Before an upgrade the file is copied with ``VACUUM INTO`` (a plain
-copy of a live WAL database can lack tables).
+alone, so that no older code writes in the middle. The first command after an install upgrades by itself, the way
+``hermes-cron upgrade`` does (``store.upgrade``), which takes a backup of the home first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import time
 from importlib import resources
 from pathlib import Path
 
-from hermes_cron.errors import Conflict, DiskFull, HermesCronError, SchemaTooNew
+from hermes_cron.errors import Conflict, HermesCronError, SchemaTooNew
+from hermes_cron.store import upgrade
 
 MAKING_S = 5.0
 """Longer than a store takes to be made."""
@@ -56,6 +57,11 @@ def migrations() -> list[tuple[int, str]]:
     return [(int(name.split("_", 1)[0]), (folder / name).read_text(encoding="utf-8")) for name in files]
 
 
+def newest() -> int:
+    """The schema that this version has."""
+    return migrations()[-1][0]
+
+
 def version(path: Path) -> int:
     """``user_version`` of the file; 0 when there is none yet.
 
@@ -77,26 +83,28 @@ def migrate(path: Path, lock: StoreLock) -> None:
             f"{path} is not a usable store: {error}", hint="restore a backup, or move it away and start `serve`"
         ) from error
     steps = migrations()
-    newest = steps[-1][0]
-    if found == newest:
+    latest = steps[-1][0]
+    if found == latest:
         return
-    if found > newest:
+    if found > latest:
         raise SchemaTooNew(
-            f"{path} has schema {found}; this hermes-cron knows up to {newest}",
+            f"{path} has schema {found}; this hermes-cron knows up to {latest}",
             hint="install the newer hermes-cron again, or use another --home",
         )
     if found:
         if not lock.alone():
             raise Conflict(
-                f"the store must be upgraded from schema {found} to {newest}, and another hermes-cron has it open",
+                f"the store must be upgraded from schema {found} to {latest}, and another hermes-cron has it open",
                 hint="stop `hermes-cron serve`, then repeat the command",
             )
-    elif not _alone_to_make(path, lock, newest):
+    elif not _alone_to_make(path, lock, latest):
         lock.share()
         return
     found = version(path)  # another process may have done it while we waited
-    if found < newest:
-        _upgrade(path, found, [step for step in steps if step[0] > found])
+    if not found:
+        upgrade.make(path, steps)
+    elif found < latest:
+        upgrade.upgrade(path, found, steps)
     lock.share()
 
 
@@ -116,29 +124,3 @@ def _alone_to_make(path: Path, lock: StoreLock, newest: int) -> bool:
             )
         time.sleep(0.02)
     return True
-
-
-def _upgrade(path: Path, found: int, steps: list[tuple[int, str]]) -> None:
-    try:
-        conn = sqlite3.connect(path, isolation_level=None, timeout=5)
-        try:
-            if found:
-                copy = path.with_name(f"{path.name}.before-{steps[-1][0]}")
-                copy.unlink(missing_ok=True)
-                conn.execute("VACUUM INTO ?", (str(copy),))
-            path.chmod(0o600)
-            conn.execute("PRAGMA journal_mode=WAL")
-            conn.execute("PRAGMA synchronous=FULL")
-            script = "".join(f"{sql}\nPRAGMA user_version={number};\n" for number, sql in steps)
-            try:
-                conn.executescript(f"BEGIN EXCLUSIVE;\n{script}COMMIT;")
-            except sqlite3.Error:
-                if conn.in_transaction:
-                    conn.execute("ROLLBACK")
-                raise
-        finally:
-            conn.close()
-    except sqlite3.OperationalError as error:
-        if "full" in str(error):
-            raise DiskFull(f"{path}: no space for the store", hint="free some space and repeat") from error
-        raise HermesCronError(f"{path}: the store cannot be made: {error}", hint="check the folder's owner") from error
