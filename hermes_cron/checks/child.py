@@ -1,24 +1,28 @@
 """Does a text fit an expression or a schema? Run in a process of its own, so that a pattern without end can be ended.
 
-Reads one JSON object on stdin: ``text`` and either ``matches`` or ``schema``. Prints ``{"misfit": null}`` when it
+Reads one JSON object on stdin: ``text``, either ``matches`` or ``schema``, and ``seconds``, after which the process
+ends by itself: its owner may have died. Prints ``{"misfit": null}`` when it
 fits, else one line of why not.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-_BLOCK = re.compile(r"^[ \t]*```json[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^[ \t]*```json[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.MULTILINE | re.DOTALL)
 
 
 def judge(task: dict[str, Any]) -> str | None:
     """Why the text does not fit, None when it does."""
     if "matches" in task:
-        found = re.search(task["matches"], task["text"], re.MULTILINE)
+        text = task["text"].replace("\r\n", "\n")  # "$" is the end of a line of any system
+        found = re.search(task["matches"], text, re.MULTILINE)
         return None if found else "no match"
     from hermes_cron.domain.json_schema import misfit
 
@@ -33,17 +37,32 @@ def json_in(text: str) -> Any:
     """The whole text as JSON, else its last fenced ``json`` block. Raises ``ValueError``."""
     blocks = _BLOCK.findall(text)
     try:
-        return json.loads(text, parse_constant=_no_number)
+        return _read(text)
     except ValueError:
         if not blocks:
             raise
-        return json.loads(blocks[-1], parse_constant=_no_number)
+        return _read(blocks[-1])
+
+
+def _read(text: str) -> Any:
+    return json.loads(text, parse_constant=_no_number, parse_float=_finite)
+
+
+def _finite(word: str) -> float:
+    found = float(word)
+    return found if math.isfinite(found) else _no_number(word)
 
 
 def _no_number(word: str) -> NoReturn:
     raise ValueError(f"{word} is no JSON number")
 
 
-if __name__ == "__main__":
+def _main() -> str:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    print(json.dumps({"misfit": judge(json.loads(sys.stdin.buffer.read()))}))  # noqa: T201  # the answer
+    task = json.loads(sys.stdin.buffer.read())
+    signal.setitimer(signal.ITIMER_REAL, task["seconds"])  # ends it also where nobody lives to do so
+    return json.dumps({"misfit": judge(task)})
+
+
+if __name__ == "__main__":
+    print(_main())  # noqa: T201  # the answer

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_cron.checks.bench import Bench, NotCheckable, Said
-from hermes_cron.checks.pins import HASH_S, FileState, state_of
+from hermes_cron.checks.pins import HASH_S, FileState, seen, state_of
 
 
 def pinned(params: Mapping[str, Any], folder: Path) -> dict[str, FileState]:
@@ -19,7 +19,8 @@ def pinned(params: Mapping[str, Any], folder: Path) -> dict[str, FileState]:
 def judge(params: Mapping[str, Any], bench: Bench) -> Said:
     """Every comparison must hold; the first that does not is told."""
     path = bench.path(params["path"])
-    now = state_of(path, seconds=bench.seconds(HASH_S))
+    by_content = "changed" in params or "hash" in params
+    now = state_of(path, seconds=bench.seconds(HASH_S)) if by_content else seen(path)
     told: list[str] = []
     for good, said in _compared(params, bench.pins.files.get(str(path)), now):
         if not good:
@@ -32,8 +33,7 @@ def _compared(params: Mapping[str, Any], before: FileState | None, now: FileStat
     if "changed" in params:
         yield _changed(before, now, wanted=params["changed"])
     if "exists" in params or "changed" not in params:
-        there = now.kind != "absent"
-        yield there is params.get("exists", True), _is(now)
+        yield _there(now) is params.get("exists", True), _is(now)
     if "hash" in params:
         yield _hash(now, params["hash"])
 
@@ -42,7 +42,7 @@ def _changed(before: FileState | None, now: FileState, *, wanted: bool) -> Said:
     if before is None:
         raise NotCheckable("how it was before the run is not known")
     for state in (before, now):
-        if state.kind in {"unread", "folder"}:
+        if state.kind not in {"file", "absent"}:
             raise NotCheckable(f"it {state.why or 'is a folder, whose content is not compared'}")
     if (before != now) is wanted:
         return True, "changed" if wanted else "unchanged"
@@ -56,6 +56,12 @@ def _hash(now: FileState, wanted: str) -> Said:
         raise NotCheckable(f"it {now.why or 'is a folder, which has no hash'}")
     found = f"sha256:{now.sha256}"
     return found == wanted, found if found == wanted else f"its hash is {found}"
+
+
+def _there(now: FileState) -> bool:
+    if now.kind == "unseen":
+        raise NotCheckable(f"it {now.why}")
+    return now.kind != "absent"
 
 
 def _is(now: FileState) -> str:

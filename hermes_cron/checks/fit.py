@@ -22,7 +22,7 @@ def misfit(bench: Bench, text: str, **rule: Any) -> str | None:
             cwd=Path("/"),
             env={},
             timeout_s=bench.seconds(LIMIT_S),
-            stdin=json.dumps({"text": text, **rule}).encode(),
+            stdin=json.dumps({"text": text, "seconds": LIMIT_S + 2, **rule}).encode(),
         ),
         cancel=bench.cancel,
     )

@@ -5,12 +5,12 @@ Proxies of the environment are not used: what is checked is the address itself.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hermes_cron.checks.bench import Bench, NotCheckable, Said
 from hermes_cron.checks.fit import misfit, quoted
+from hermes_cron.deadline import Deadline
 
 DEFAULT_S = 10.0
 BODY_BYTES = 1_000_000
@@ -32,32 +32,44 @@ def judge(params: Mapping[str, Any], bench: Bench) -> Said:
 
 
 def _answer(params: Mapping[str, Any], seconds: float) -> tuple[int, str]:
-    """Status and the beginning of the body, read only where it is looked at."""
+    """Status and the beginning of the body, read only where it is looked at. ``seconds`` are for all of it together."""
     import httpx2
 
-    end = time.monotonic() + seconds
     follow = bool(params.get("redirects", False))
     client = httpx2.Client(
         trust_env=False, follow_redirects=follow, max_redirects=_REDIRECTS, timeout=seconds, headers=_HEADERS
     )
-    try:
-        with client, client.stream("GET", params["url"]) as response:
-            body = _body(response, end) if "matches" in params else b""
-            return response.status_code, _text(body, response.charset_encoding)
-    except httpx2.TimeoutException as error:
-        raise NotCheckable(f"no answer within {seconds:g} s") from error
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise NotCheckable(f"no answer: {error or type(error).__name__}") from error
+    with client, Deadline(seconds) as deadline:
+        try:
+            with client.stream("GET", params["url"], extensions={"trace": _watched(deadline)}) as response:
+                body = _body(response) if "matches" in params else b""
+                if deadline.passed:  # a body that ends with its connection would look whole
+                    raise NotCheckable(f"the answer did not end within {seconds:g} s")
+                return response.status_code, _text(body, response.charset_encoding)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            if deadline.passed or isinstance(error, httpx2.TimeoutException):
+                raise NotCheckable(f"no answer within {seconds:g} s") from error
+            raise NotCheckable(f"no answer: {error or type(error).__name__}") from error
 
 
-def _body(response: Any, end: float) -> bytes:
+def _watched(deadline: Deadline) -> Callable[[str, Mapping[str, Any]], None]:
+    """Tells the deadline of each connection that is made."""
+
+    def trace(event: str, info: Mapping[str, Any]) -> None:
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            sock = info["return_value"].get_extra_info("socket")
+            if sock is not None:
+                deadline.watch(sock)
+
+    return trace
+
+
+def _body(response: Any) -> bytes:
     held = bytearray()
     for chunk in response.iter_bytes():
         held += chunk
         if len(held) >= BODY_BYTES:
             break
-        if time.monotonic() > end:
-            raise NotCheckable("the answer did not end in time")
     return bytes(held[:BODY_BYTES])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hermes_cron.checks.bench import Bench, NotCheckable, Said
 from hermes_cron.checks.fit import misfit, quoted
-from hermes_cron.checks.pins import FileState, state_of
+from hermes_cron.checks.pins import HASH_S, FileState, whole_of
 from hermes_cron.checks.programs import programs
 from hermes_cron.domain.command import Command, CommandResult
 
@@ -18,7 +18,7 @@ _NOT_STARTED = frozenset({126, 127})  # as POSIX shells answer, XCU 2.8.2
 
 def pinned(params: Mapping[str, Any], folder: Path, env: Mapping[str, str]) -> dict[str, FileState]:
     """How the files that the command starts or reads are before the run."""
-    return {str(path): state_of(path) for path in _files(params, folder, env)}
+    return {str(path): whole_of(path) for path in _files(params, folder, env)}
 
 
 def judge(params: Mapping[str, Any], bench: Bench) -> Said:
@@ -31,6 +31,8 @@ def judge(params: Mapping[str, Any], bench: Bench) -> Said:
         return False, f"exit code {result.exit_code}, not {wanted}" + (f": {last}" if last else "")
     expression = params.get("matches")
     if expression is not None and misfit(bench, result.stdout, matches=expression) is not None:
+        if result.truncated:
+            raise NotCheckable(f"no {quoted(expression)} in what was kept of the output; {result.truncated}")
         return False, f"exit code {wanted}, and the output has no {quoted(expression)}"
     return True, f"exit code {result.exit_code}"
 
@@ -59,10 +61,10 @@ def _files(params: Mapping[str, Any], folder: Path, env: Mapping[str, str]) -> l
 
 def _refuse_changed(paths: Iterable[Path], bench: Bench) -> None:
     for path in paths:
-        before, now = bench.pins.files.get(str(path)), state_of(path)
+        before, now = bench.pins.files.get(str(path)), whole_of(path, seconds=bench.seconds(HASH_S))
         if before is None:
             raise NotCheckable(f"{path}: how it was before the run is not known")
-        if before.kind == "unread" or now.kind == "unread":
+        if {before.kind, now.kind} & {"unread", "unseen"}:
             raise NotCheckable(f"{path} {before.why or now.why}, so it may have been changed during the run")
         if before != now:
             raise NotCheckable(f"{path} was changed during the run, so what it says proves nothing")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hermes_cron.delivery.deadline import Deadline
+from hermes_cron.deadline import Deadline
 from hermes_cron.delivery.said import ANSWER_BYTES, heard, line
 from hermes_cron.domain.delivery import Answer, Heard
 

@@ -17,7 +17,7 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from typing import TYPE_CHECKING, ClassVar
 
-from hermes_cron.delivery.deadline import Deadline
+from hermes_cron.deadline import Deadline
 from hermes_cron.delivery.said import line
 from hermes_cron.domain.delivery import Answer, Heard, Message
 from hermes_cron.domain.target import Tls

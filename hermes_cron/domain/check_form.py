@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from hermes_cron.domain.check import CheckKind
 
 _TIMEOUT_MAX_S = 3600
+_LARGEST = 10**300  # beyond any database's numbers; infinity and NaN are no numbers
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -32,9 +34,20 @@ def fault(kind: CheckKind, params: Mapping[str, Any]) -> FormFault | None:
     asked = _ASKS.get(kind)
     if asked is not None and not set(asked) & set(params):
         return FormFault(None, f"a {kind} check needs one of {', '.join(asked)}")
+    for key, bounds in (("at_least", params), ("rows", params.get("rows"))):
+        if (said := _contradiction(bounds)) is not None:
+            return FormFault(key, said)
     if kind is CheckKind.FILE and params.get("exists") is False and {"hash"} & set(params):
         return FormFault("hash", "a file that is to be gone has no hash")
     return None
+
+
+def _contradiction(bounds: Any) -> str | None:
+    """A check that cannot hold says nothing of any run."""
+    if not isinstance(bounds, Mapping) or not {"at_least", "at_most"} <= set(bounds):
+        return None
+    least, most = bounds["at_least"], bounds["at_most"]
+    return f"at_least {least} is above at_most {most}: nothing is both" if least > most else None
 
 
 _NEEDED: Mapping[CheckKind, tuple[str, ...]] = {
@@ -55,7 +68,8 @@ def _text(value: Any) -> str | None:
 
 
 def _number(value: Any) -> str | None:
-    return None if isinstance(value, int | float) and not isinstance(value, bool) else "expected a number"
+    good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
+    return None if good else "expected a number"
 
 
 def _flag(value: Any) -> str | None:
@@ -63,7 +77,9 @@ def _flag(value: Any) -> str | None:
 
 
 def _scalar(value: Any) -> str | None:
-    return None if value is None or isinstance(value, str | int | float | bool) else "expected a single value"
+    if value is None or isinstance(value, str | bool):
+        return None
+    return _number(value) and "expected a single value"
 
 
 def _whole(value: Any, least: int, most: int) -> bool:
@@ -78,6 +94,10 @@ def _rows(value: Any) -> str | None:
 
 def _url(value: Any) -> str | None:
     good = isinstance(value, str) and re.fullmatch(r"https?://[^\s/@]+(?:[/?#]\S*)?", value)
+    try:
+        good = good and urlsplit(value).hostname and urlsplit(value).port != 0
+    except ValueError:  # half an IPv6 address, a port above 65535
+        good = False
     return None if good else "expected a URL that begins with http:// or https:// and holds no password"
 
 

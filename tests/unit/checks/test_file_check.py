@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hermes_cron.checks.pins import state_of
+from hermes_cron.checks import pins
+from hermes_cron.checks.pins import FileState, state_of
 from tests.checks_rig import BAD, GOOD, UNKNOWN, Bench, made
 
 
@@ -93,3 +95,29 @@ def test_a_file_that_takes_too_long_to_read_is_not_read_for_ever(bench: Bench) -
     with path.open("wb") as file:
         file.truncate(1 << 40)
     assert state_of(path, seconds=0.05).why == "is too large to be read in time"
+
+
+def test_whether_it_is_there_is_told_without_reading_it(bench: Bench) -> None:
+    big = bench.folder / "big"
+    with big.open("wb") as file:
+        file.truncate(50_000_000_000)
+    began = time.monotonic()
+    assert bench.ask("file", path="big", exists=True) == (GOOD, "it exists")
+    assert time.monotonic() - began < 5
+
+
+def test_a_path_that_cannot_be_looked_at_is_neither_there_nor_gone(bench: Bench) -> None:
+    (bench.folder / "loop").symlink_to("loop")
+    for wanted in (True, False):
+        verdict, detail = bench.ask("file", path="loop", exists=wanted)
+        assert verdict is UNKNOWN
+        assert "can not be read" in detail
+
+
+def test_what_turns_into_a_pipe_while_it_is_looked_at_holds_nobody_up(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(bench.folder / "out.csv")
+    monkeypatch.setattr(pins, "seen", lambda _path: FileState("file"))  # it was one a moment ago
+    assert bench.ask("file", path="out.csv", changed=False) == (UNKNOWN, "it is no plain file")
+    assert pins.text_of(bench.folder / "out.csv") == {"text": None, "why": "is no plain file"}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -106,3 +108,39 @@ def test_no_answer_proves_nothing(bench: Bench, site: Site) -> None:
     verdict, detail = bench.ask("http", url="http://127.0.0.1:9/")
     assert verdict is UNKNOWN
     assert detail.startswith("no answer: ")
+
+
+class _Drip(threading.Thread):
+    """Sends ``start`` to whoever comes, then one byte after another, without end."""
+
+    def __init__(self, start: bytes) -> None:
+        super().__init__(daemon=True)
+        self._start, self._socket = start, socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+
+    def run(self) -> None:
+        peer, _ = self._socket.accept()
+        with peer, self._socket, contextlib.suppress(OSError):
+            peer.recv(1000)
+            peer.sendall(self._start)
+            while True:
+                peer.sendall(b"x")
+                time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    "start, said",
+    [
+        (b"HTTP/1.1 200 OK\r\nX-Long: ", "no answer within 0.5 s"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "the answer did not end within 0.5 s"),
+    ],
+)
+def test_an_answer_that_drips_is_ended_as_a_whole(bench: Bench, start: bytes, said: str) -> None:
+    drip = _Drip(start)
+    drip.start()
+    began = time.monotonic()
+    url = f"http://127.0.0.1:{drip.port}/"
+    assert bench.ask("http", url=url, matches="y", timeout=0.5) == (UNKNOWN, said)
+    assert time.monotonic() - began < 5
+    drip.join(20)
+    assert not drip.is_alive()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hermes_cron.checks import child
 from tests.checks_rig import BAD, GOOD, UNKNOWN, Bench, made
 
 SCHEMA = {"type": "object", "required": ["orders"], "properties": {"orders": {"type": "integer", "minimum": 1}}}
@@ -110,3 +114,22 @@ def test_details_are_one_bounded_line(bench: Bench) -> None:
     assert result.detail.isprintable()
     assert len(result.detail) <= 300
     assert len(result.says) <= 300
+
+
+def test_a_comparison_whose_owner_died_ends_by_itself() -> None:
+    task = json.dumps({"text": "a" * 60 + "!", "matches": "(a+)+$", "seconds": 0.3}).encode()
+    ended = subprocess.run((sys.executable, "-I", child.__file__), check=False, input=task, timeout=60)
+    assert ended.returncode == -signal.SIGALRM
+
+
+def test_numbers_that_are_none(bench: Bench) -> None:
+    schema = {"type": "number", "minimum": 5}
+    for text in ("1e999", "-1e999", "NaN", "Infinity"):
+        bench.report = text
+        assert bench.ask("report", schema=schema)[0] is BAD
+
+
+def test_a_block_with_line_ends_of_windows(bench: Bench) -> None:
+    bench.report = 'Loaded.\r\n```json\r\n{"orders": 3}\r\n```\r\n'
+    assert bench.ask("report", schema={"required": ["orders"]})[0] is GOOD
+    assert bench.ask("report", matches="^Loaded\\.$")[0] is GOOD

@@ -139,3 +139,84 @@ def test_the_programs_of_a_command_are_found_by_reading_it(tmp_path: Path) -> No
     assert found("python3 -m json.tool < ./out.json") == []
     assert found("echo 'it''s ./one.sh") == []
     assert found("(./one.sh); ./one.sh & ./two.sh") == ["one.sh", "two.sh"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "timeout 5 sh verify.sh",
+        "timeout -k 1 5 ./verify.sh",
+        "bash -e verify.sh",
+        "bash -euo pipefail verify.sh",
+        "sh -c './verify.sh out.csv'",
+        'test "$(./verify.sh; echo $?)" = 0',
+        "test `./verify.sh; echo $?` = 0",
+        "nice -n 5 ./verify.sh",
+        "env -i PATH=$PATH sh verify.sh",
+        "> log 2>&1 ./verify.sh",
+        "sh < verify.sh",
+        "$PWD/verify.sh",
+        "find . -maxdepth 0 -exec ./verify.sh {} +",
+        "echo 'two\nlines'; ./verify.sh",
+        "./verify.sh # the agent's own",
+    ],
+)
+def test_a_changed_script_is_found_behind_other_words(bench: Bench, command: str) -> None:
+    path = script(bench, "exit 1")
+    check = made("shell", command=command)
+    bench.pin(check)
+    script(bench, "exit 0")
+    (result,) = bench.judge(check)
+    assert result.verdict is UNKNOWN
+    assert result.detail == f"{path} was changed during the run, so what it says proves nothing"
+
+
+def test_a_changed_script_is_found_in_the_folder_that_the_command_goes_to(bench: Bench) -> None:
+    (bench.folder / "sub").mkdir()
+    script(bench, "exit 1", "sub/verify.sh")
+    check = made("shell", command="cd sub && ./verify.sh")
+    bench.pin(check)
+    script(bench, "exit 0", "sub/verify.sh")
+    assert bench.judge(check)[0].verdict is UNKNOWN
+
+
+def test_a_program_that_a_relative_path_finds_first_is_not_believed(bench: Bench) -> None:
+    bench.env = {**bench.env, "PATH": f".:{bench.env['PATH']}"}
+    check = made("shell", command="grep -q right out.txt")
+    bench.pin(check)
+    script(bench, "exit 0", "grep")
+    assert bench.judge(check)[0].verdict is UNKNOWN
+
+
+def test_what_the_agent_is_to_make_may_stand_in_the_command(bench: Bench) -> None:
+    check = made("shell", command="test -x made.sh && ! grep -q TODO made.sh && python3 -c 'open(\"made.sh\")' made.sh")
+    bench.pin(check)
+    script(bench, "exit 0", "made.sh")
+    assert bench.judge(check)[0].verdict is GOOD
+
+
+def test_a_folder_among_the_inputs_is_watched_with_all_that_lies_in_it(bench: Bench) -> None:
+    deep = bench.folder / "expected" / "deep"
+    deep.mkdir(parents=True)
+    (deep / "a.txt").write_text("right")
+    (deep / "link").symlink_to("a.txt")
+    check = made("shell", command="true", inputs=["expected"])
+    bench.pin(check)
+    assert bench.judge(check)[0].verdict is GOOD
+    (deep / "a.txt").write_text("wrong")
+    assert bench.judge(check)[0].verdict is UNKNOWN
+    (deep / "a.txt").write_text("right")
+    assert bench.judge(check)[0].verdict is GOOD
+    (deep / "b.txt").touch()
+    assert bench.judge(check)[0].verdict is UNKNOWN
+    (deep / "b.txt").unlink()
+    (deep / "link").unlink()
+    (deep / "link").write_text("right")
+    assert bench.judge(check)[0].verdict is UNKNOWN
+
+
+def test_a_text_that_may_be_in_the_part_of_the_output_that_was_cut_is_not_called_missing(bench: Bench) -> None:
+    verdict, detail = bench.ask("shell", command="seq 1 200000", matches="^100000$")
+    assert verdict is UNKNOWN
+    assert "stdout" in detail
+    assert bench.ask("shell", command="seq 1 200000", matches="^200000$")[0] is GOOD
