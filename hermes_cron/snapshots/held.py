@@ -18,7 +18,7 @@ from hermes_cron.snapshots.faults import explained
 from hermes_cron.snapshots.pack import BLOB, COMMIT, Kind, Oid
 from hermes_cron.snapshots.read import BRANCH, head_of
 from hermes_cron.snapshots.scan import Base, LeftOut, Rules, StatCache, look_at, scan
-from hermes_cron.snapshots.trees import EMPTY_TREE, PLAIN, Entry, Mode, Objects
+from hermes_cron.snapshots.trees import EMPTY_TREE, PLAIN, Entry, Mode, Objects, plain_entry
 
 if TYPE_CHECKING:
     from pygit2 import Repository
@@ -32,11 +32,12 @@ BY_HAND = Why(actor=USER, reason="edited by hand")
 @dataclass(frozen=True, slots=True)
 class Write:
     """New content of a path. ``expect``: the id of what must lie there now (``trees.blob_id``), ``b""`` for nothing,
-    None for whatever there is. ``mode`` None keeps the file's."""
+    None for whatever there is. ``mode`` None keeps the file's; ``bits`` are a new file's where they matter."""
 
     data: bytes
     _: KW_ONLY
     mode: Mode | None = None
+    bits: int | None = None
     expect: bytes | None = None
 
 
@@ -245,6 +246,8 @@ class Held:
             raise SnapshotFailed(f"{name} would be larger than {self.rules.max_bytes:,} bytes")
         plain = there is not None and there.mode in PLAIN
         oid = self.objects.put(BLOB, edit.data)
+        if edit.bits is not None:
+            return plain_entry(edit.bits, oid)
         if edit.mode is None and plain and there is not None:
             return Entry(there.mode, oid, there.bits)
         return Entry(edit.mode or Mode.FILE, oid)

@@ -66,13 +66,16 @@ class SnapshotRepository:
         with self.alone() as held:
             return held.present(why)
 
-    def change(self, why: Why, edits: Edits, *, scope: Scope = "all") -> Changed:
+    def change(self, why: Why, edits: Edits | Callable[[], Edits], *, scope: Scope = "all") -> Changed:
         """Make the edits, all or none. ``scope`` "paths" looks for hand edits at these paths only.
+
+        A function is asked for them with the lock held: among writers, what it sees stays so until it is changed.
 
         Raises ``Conflict`` when a path is not as expected, ``SnapshotFailed``, ``DiskFull``, ``NotWritable``; nothing
         is changed then.
         """
         with self.alone() as held:
+            edits = edits() if callable(edits) else edits
             paths = None if scope == "all" else [os.fsencode(name) for name in edits]
             found = held.present(BY_HAND, paths)
             before = found.after or found.before
