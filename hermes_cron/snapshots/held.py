@@ -100,6 +100,12 @@ class Held:
         assert before is not None  # noqa: S101  # one of the two is there
         return Changed(before=before, after=made, left_out=left_out)
 
+    def seen(self) -> tuple[Oid, tuple[LeftOut, ...]]:
+        """What lies in the home, as a tree, and what is left out. It is in no history: ``objects`` has what is new."""
+        head = self.head()
+        with explained():
+            return self._scanned(head)
+
     def edited(self, tree: Oid, edits: Edits, left_out: tuple[LeftOut, ...] = ()) -> Oid:
         """The tree with the edits. Raises ``Conflict``, ``SnapshotFailed`` for what no snapshot may hold."""
         outside = {it.path: it.why for it in left_out}
