@@ -106,7 +106,10 @@ class Checks(Protocol):
         """What the checks compare with, as it is now: JSON for ``Trial.pinned``."""
 
     def judge(self, trial: Trial, cancel: Flag) -> tuple[CheckResult, ...]:
-        """What each check says, in order. Looks at the world and changes nothing; ends soon once ``cancel`` is set."""
+        """What each check says, in order. Looks at the world and changes nothing; ends soon once ``cancel`` is set.
+
+        Raises what ``Trial.on_spawn`` raises: ``Fenced``, when the run is another's.
+        """
 
 
 class Fenced(Exception):

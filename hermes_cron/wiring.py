@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from hermes_cron.databases.registry import DatabaseRegistry
     from hermes_cron.delivery.registry import TargetRegistry
+    from hermes_cron.domain.command import ProcessGroup
     from hermes_cron.domain.event import Event
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
@@ -378,6 +379,7 @@ class App:
                 purse=self.purse,
                 checks=self.checks,
                 keep_pins=self._keep_pins,
+                note_group=self._note_group,
                 drift=self._drift,
                 last_run=self._last_run,
                 run_command=run_command,
@@ -434,6 +436,11 @@ class App:
         from hermes_cron.store.pins import pin
 
         self.store.write(lambda conn: pin(conn, taken.id, taken.fence, text))
+
+    def _note_group(self, taken: TakenRun, group: ProcessGroup) -> None:
+        from hermes_cron.store.pins import note_group
+
+        self.store.write(lambda conn: note_group(conn, taken.id, taken.fence, group))
 
     def _drift(self, taken: TakenRun) -> str | None:
         """How the checks of the job's file differ from those that the run was queued with; None when they do not."""

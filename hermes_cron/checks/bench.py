@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_cron.checks.pins import Pins
-from hermes_cron.domain.command import Flag, RunCommand
+from hermes_cron.domain.command import Flag, OnSpawn, RunCommand
 from hermes_cron.ports import Databases
 
 
@@ -28,6 +28,7 @@ class Bench:
     cancel: Flag
     databases: Databases
     run_command: RunCommand
+    on_spawn: OnSpawn | None = None
 
     def seconds(self, wanted: float) -> float:
         """How long a check may take: what it wants, at most what the run has left."""

@@ -20,7 +20,7 @@ from hermes_cron.checks.words import one_line, says
 from hermes_cron.domain.check import Check, CheckKind, CheckResult, Trial, Verdict
 from hermes_cron.domain.command import Flag, RunCommand
 from hermes_cron.errors import HermesCronError
-from hermes_cron.ports import Databases
+from hermes_cron.ports import Databases, Fenced
 
 _JUDGES: Mapping[CheckKind, Callable[[Mapping[str, Any], Bench], Said]] = {
     CheckKind.SQL: sql.judge,
@@ -66,6 +66,7 @@ class OutcomeChecks:
             cancel=cancel,
             databases=self.databases,
             run_command=self.run_command,
+            on_spawn=trial.on_spawn,
         )
         return tuple(_result(check, bench) for check in trial.checks)
 
@@ -86,6 +87,8 @@ def _verdict(check: Check, bench: Bench) -> tuple[Verdict, str]:
     try:
         bench.seconds(0)
         good, said = _JUDGES[check.kind](check.params, bench)
+    except Fenced:
+        raise
     except NotCheckable as error:
         return Verdict.NOT_CHECKABLE, str(error)
     except HermesCronError as error:

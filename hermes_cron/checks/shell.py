@@ -40,7 +40,7 @@ def judge(params: Mapping[str, Any], bench: Bench) -> Said:
 def _run(params: Mapping[str, Any], bench: Bench, wanted: int) -> CommandResult:
     seconds = bench.seconds(params.get("timeout", DEFAULT_S))
     command = Command(command=params["command"], cwd=bench.folder, env=bench.env, timeout_s=seconds)
-    result = bench.run_command(command, cancel=bench.cancel)
+    result = bench.run_command(command, cancel=bench.cancel, on_spawn=bench.on_spawn)
     if result.cancelled:
         raise NotCheckable("the run was stopped before the command ended")
     if result.timed_out:

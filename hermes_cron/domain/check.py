@@ -25,6 +25,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from hermes_cron.domain.command import OnSpawn
+
 
 class Verdict(StrEnum):
     """What outcome checks said; a run without checks has none."""
@@ -79,6 +81,7 @@ class Trial:
 
     ``folder`` is where relative paths begin and commands run, ``env`` the whole environment of commands. ``pinned`` is
     what ``ports.Checks.pin`` gave before the agent began. ``seconds`` is what the run's time limit leaves for all.
+    ``on_spawn`` keeps the process group of a check's command, so that it can be ended should its owner die.
     """
 
     checks: tuple[Check, ...]
@@ -87,6 +90,7 @@ class Trial:
     report: str
     pinned: str | None
     seconds: float
+    on_spawn: OnSpawn | None = None
 
 
 def verdict_of(results: Iterable[CheckResult]) -> Verdict | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_cron.domain.check import CheckResult, Trial, Verdict
-from hermes_cron.domain.command import Flag, Halt, Why
+from hermes_cron.domain.command import Flag, Halt, ProcessGroup, Why
 from hermes_cron.domain.job import Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.template import fence
@@ -27,12 +27,14 @@ _WHAT_NOW = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """``keep`` stores what was pinned with the run. ``drift`` says in one line how the job file's checks differ now
-    from the run's own, None when they do not. ``env`` is the environment of a check's commands.
+    """``keep`` stores what was pinned with the run, ``note`` the process group of a check's command. ``drift`` says in
+    one line how the job file's checks differ now from the run's own, None when they do not. ``env`` is the environment
+    of a check's commands.
     """
 
     checks: Checks
     keep: Callable[[TakenRun, str], None]
+    note: Callable[[TakenRun, ProcessGroup], None]
     drift: Callable[[TakenRun], str | None]
     env: Mapping[str, str]
     redact: Callable[[str], str]
@@ -58,6 +60,7 @@ class Proof:
             report=outcome.text,
             pinned=taken.check_inputs,
             seconds=seconds,
+            on_spawn=lambda group: self.note(taken, group),
         )
         results = self.checks.judge(trial, cancel)
         if _process_ends(cancel) and taken.job.work is not Work.ACTION:

@@ -17,7 +17,7 @@ from hermes_cron import files
 from hermes_cron.agent.context_files import ContextFile, find
 from hermes_cron.agent.loop import AgentRun, run_agent
 from hermes_cron.domain.budget import Budget
-from hermes_cron.domain.command import Flag, RunCommand
+from hermes_cron.domain.command import Flag, ProcessGroup, RunCommand
 from hermes_cron.domain.fault import failed
 from hermes_cron.domain.job import Job, Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
@@ -74,7 +74,8 @@ class Parts:
 
     ``base_env`` is the environment of commands before the job's own ``env``; nothing of hermes-cron's secrets is in
     it. ``redact`` hides the vault's values in whatever is stored or sent. ``default_model`` None: no model.
-    ``purse`` is None for a run that no cap applies to. ``keep_pins`` and ``drift`` are those of ``Proof``.
+    ``purse`` is None for a run that no cap applies to. ``keep_pins``, ``note_group`` and ``drift`` are those of
+    ``Proof``.
     """
 
     home: Home
@@ -91,6 +92,7 @@ class Parts:
     purse: Callable[[TakenRun], Purse | None]
     checks: Checks
     keep_pins: Callable[[TakenRun, str], None]
+    note_group: Callable[[TakenRun, ProcessGroup], None]
     drift: Callable[[TakenRun], str | None]
     last_run: Callable[[TakenRun], LastRun]
     run_command: RunCommand
@@ -157,6 +159,7 @@ class Runner:
         self._proof = Proof(
             checks=parts.checks,
             keep=parts.keep_pins,
+            note=parts.note_group,
             drift=parts.drift,
             env=parts.base_env,
             redact=parts.redact,

@@ -166,7 +166,9 @@ def _has_playbook(conn: Connection, run_id: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostRun:
-    """A running run, and the process groups that worked for it and sent no receipt: (pgid, started, boot id)."""
+    """A running run, and the process groups to be ended: those that worked for it and sent no receipt, and that of its
+    last check, which may have ended. (pgid, started, boot id)
+    """
 
     id: str
     job_name: str
@@ -177,7 +179,7 @@ class LostRun:
 
 def owned(conn: Connection, owners: Collection[str] | None = None, *, but: str | None = None) -> list[LostRun]:
     """Running runs of these owners (None: of every owner), without those of ``but``."""
-    query = select(_runs.c.id, _runs.c.job_name, _runs.c.owner, _runs.c.fence).where(
+    query = select(_runs.c.id, _runs.c.job_name, _runs.c.owner, _runs.c.fence, _runs.c.check_group).where(
         IS_ACTIVE, _runs.c.state == RunState.RUNNING
     )
     if owners is not None:
@@ -186,6 +188,9 @@ def owned(conn: Connection, owners: Collection[str] | None = None, *, but: str |
         query = query.where(_runs.c.owner != but)
     found = conn.execute(query).all()
     groups: dict[str, list[tuple[int, str, str]]] = {}
+    for row in found:
+        if row.check_group is not None:
+            groups[row.id] = [tuple(json.loads(row.check_group))]
     if found:
         working = select(_effects.c.run_id, _effects.c.pgid, _effects.c.pg_started, _effects.c.boot_id).where(
             _effects.c.run_id.in_([row.id for row in found]),

@@ -170,6 +170,7 @@ class RunRow(SQLModel, table=True):
     waits: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})  # for the model, at one step
     takeover_step: int | None = None  # rows of the transcript when it was last taken over; ``takeovers`` counts at it
     check_inputs: str | None = Field(default=None, sa_type=Text)  # what checks compare with, pinned at the start, JSON
+    check_group: str | None = None  # the process group of its last check: number, start, boot id, JSON
     check_results: str | None = Field(default=None, sa_type=Text)  # what each check said, JSON
     skills: str | None = Field(default=None, sa_type=Text)  # names of the skills it was given, JSON
 

@@ -195,3 +195,35 @@ def test_a_killed_service_leaves_no_script_behind_and_its_run_is_told_of(home: H
     serve.stop()
     runs = [row for row in ask(home, "runs", "list")["runs"] if row["state"] == "interrupted"]  # type: ignore[attr-defined]
     assert "owner_died" in {row["reason"] for row in runs}
+
+
+def test_a_killed_service_leaves_no_check_behind_and_its_run_is_judged_by_the_next(home: Home, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    check = f"echo judged >> {outside}; test $(wc -l < {outside}) -gt 1 || sleep 600; echo end >> {outside}"
+    (home.jobs / "slow.md").write_text(
+        "---\nschedule: every 2 seconds\ntimezone: UTC\nmax_runs: 1\nscript: echo done\n"
+        f'checks: [{{shell: {{command: "{check}", timeout: 10m}}}}]\n---\n'
+    )
+    serve = Serve(home, "--drain", "0")
+    wait_for_lines(outside, 1)
+    serve.kill()
+    serve.start()
+    wait_for_lines(outside, 3)
+    ended = wait_for_end(home, "slow")
+    left = subprocess.run(["pgrep", "-fc", str(outside)], capture_output=True, text=True, check=False).stdout
+    serve.stop()
+    assert (outside.read_text().split(), left.strip()) == (["judged", "judged", "end"], "0")
+    assert (ended["state"], ended["verified"]) == ("ok", "verified")
+
+
+def wait_for_end(home: Home, job: str, limit_s: float = 30) -> dict[str, object]:
+    """The job's one run, when it ended."""
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        runs = ask(home, "runs", "list")["runs"]
+        assert isinstance(runs, list)
+        for row in runs:
+            if row["job"] == job and row["ended_at"] is not None:
+                return dict(row)
+        time.sleep(0.1)
+    raise AssertionError("the run does not end")

@@ -12,6 +12,8 @@ ALTER TABLE runs ADD COLUMN takeover_step INTEGER;
 
 ALTER TABLE runs ADD COLUMN check_inputs TEXT;
 
+ALTER TABLE runs ADD COLUMN check_group VARCHAR;
+
 ALTER TABLE runs ADD COLUMN check_results TEXT;
 
 ALTER TABLE runs ADD COLUMN skills TEXT;

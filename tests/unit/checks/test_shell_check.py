@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from hermes_cron.checks.programs import programs
+from hermes_cron.domain.check import Trial
+from hermes_cron.domain.command import ProcessGroup
+from hermes_cron.ports import Fenced
 from tests.checks_rig import BAD, GOOD, UNKNOWN, Bench, made
 
 
@@ -220,3 +223,18 @@ def test_a_text_that_may_be_in_the_part_of_the_output_that_was_cut_is_not_called
     assert verdict is UNKNOWN
     assert "stdout" in detail
     assert bench.ask("shell", command="seq 1 200000", matches="^200000$")[0] is GOOD
+
+
+def test_a_check_of_a_run_that_another_took_over_does_not_begin(bench: Bench) -> None:
+    check = made("shell", command="touch begun")
+    bench.pin(check)
+
+    def fenced(_group: ProcessGroup) -> None:
+        raise Fenced
+
+    trial = Trial(
+        checks=(check,), folder=bench.folder, env=bench.env, report="", pinned=bench.pinned, seconds=60, on_spawn=fenced
+    )
+    with pytest.raises(Fenced):
+        bench.checks.judge(trial, threading.Event())
+    assert not (bench.folder / "begun").exists()
