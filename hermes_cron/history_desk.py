@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from hermes_cron.domain.delivery import DeliveryState
-from hermes_cron.errors import Conflict, NotFound
-from hermes_cron.history_plan import Asked, Done, FileDiff, RunFacts, Task, Version, differences
+from hermes_cron.errors import Conflict, NotFound, Usage
+from hermes_cron.history_plan import Asked, Done, RunFacts, Task, Version
 
 if TYPE_CHECKING:
     from hermes_cron.domain.home_part import Part
+    from hermes_cron.snapshots.blame import Line
     from hermes_cron.snapshots.commits import Commit, Why
     from hermes_cron.snapshots.held import Changed
     from hermes_cron.snapshots.history import Plan
+    from hermes_cron.snapshots.proof import Proof
+    from hermes_cron.snapshots.remotes import Login, Pulled
     from hermes_cron.snapshots.repository import SnapshotRepository
+    from hermes_cron.snapshots.retention import Collected
+    from hermes_cron.snapshots.scan import LeftOut
+    from hermes_cron.snapshots.text import FileDiff
+    from hermes_cron.snapshots.verify import Verified
     from hermes_cron.wiring import App
 
 SHORT = 7
@@ -58,9 +66,59 @@ class HistoryDesk:
         """The state before it."""
         return None if commit.parent is None else self._snapshots.find(commit.parent)
 
-    def between(self, old: Commit | None, new: Commit, *, below: str = "") -> tuple[FileDiff, ...]:
+    def between(self, old: Commit | None, new: Commit, *, paths: Sequence[str] = ()) -> list[FileDiff]:
         """What differs from one snapshot to the other; None is nothing at all."""
-        return differences(self._snapshots.objects(), None if old is None else old.tree, new.tree, below=below)
+        from hermes_cron.snapshots import text
+
+        return text.diff(self._snapshots, old, new, paths)
+
+    def here(self, old: Commit, *, paths: Sequence[str] = ()) -> tuple[list[FileDiff], tuple[LeftOut, ...]]:
+        """What the home has now and the snapshot has not, and what no snapshot would hold. Keeps nothing."""
+        from hermes_cron.snapshots import text
+        from hermes_cron.snapshots.merge import below
+
+        with self._snapshots.alone() as held:
+            tree, left_out = held.seen()
+            changes = below(held.objects.changed(old.tree, tree), tuple(os.fsencode(path) for path in paths))
+            return list(text.shown(held.objects, changes)), left_out
+
+    def is_new(self) -> bool:
+        """Whether there is no snapshot yet."""
+        return self._snapshots.head() is None
+
+    def listed(self, limit: int) -> tuple[int, list[tuple[Commit, int]]]:
+        """How many there are, and the newest with how many files each changed."""
+        from hermes_cron.snapshots.read import differences
+
+        everything = {it.id: it for it in self.commits()}
+        if not everything:
+            return 0, []
+        objects = self._snapshots.objects()
+        newest = list(everything.values())[:limit]
+        parents = [None if it.parent is None else everything[it.parent] for it in newest]
+        counted = [(it, len(differences(objects, it, old))) for it, old in zip(newest, parents, strict=True)]
+        return len(everything), counted
+
+    def proof(self, commit: Commit) -> Proof:
+        """A hash over path, mode and bytes of what the snapshot holds."""
+        from hermes_cron.snapshots import proof
+
+        return proof.of_tree(self._snapshots.objects(), commit.tree)
+
+    def is_id(self, word: str) -> bool:
+        """Whether a word can be a snapshot's id, and no file of that name lies in the home."""
+        return _COMMIT.fullmatch(word) is not None and not (self._app.home.root / word).exists()
+
+    def file(self, word: str) -> str:
+        """The path of the file that a word means; of a skill its SKILL.md. Raises ``NotFound``, ``NameAmbiguous``."""
+        found = self.part(word)
+        return f"{found.path}/SKILL.md" if found.kind == "skill" else found.path
+
+    def blame(self, path: str) -> list[Line]:
+        """Each line with the snapshot that it came with. Raises ``NotFound``, and ``Usage`` for what is no text."""
+        from hermes_cron.snapshots.blame import blame
+
+        return blame(self._snapshots, path)
 
     def part(self, word: str) -> Part:
         """What a word means. Raises ``NotFound``, ``NameAmbiguous``."""
@@ -94,6 +152,46 @@ class HistoryDesk:
             raise NotFound(f"{part.name} has {said} in the history", hint=f"hermes-cron log {part.path}")
         at = (number or len(known)) - 1
         return known[at - 1] if at else None, known[at]
+
+    # --- the history as a whole --------------------------------------------------------------------------------------
+
+    def verify(self) -> Verified:
+        """Read everything."""
+        from hermes_cron.snapshots.verify import verify
+
+        return verify(self._app.snapshots)
+
+    def gc(self, days: int) -> Collected:
+        """Thin out what automated changes left behind before so many days."""
+        from hermes_cron.snapshots.retention import Policy, gc
+
+        return gc(self._snapshots, Policy(days=days))
+
+    def push(self, url: str, *, branch: str, login: str | None) -> Commit:
+        """Send everything; the newest snapshot."""
+        from hermes_cron.snapshots import remotes
+
+        return remotes.push(self._snapshots, url, branch=branch, login=self._login(login))
+
+    def pull(self, url: str, *, branch: str, login: str | None) -> Pulled:
+        """Bring in what others changed, and tell the store."""
+        from hermes_cron.snapshots import remotes
+
+        done = remotes.pull(self._snapshots, url, branch=branch, login=self._login(login))
+        if done.changed is not None and done.changed.after is not None:
+            self.follow(it.path for it in self.between(done.changed.before, done.changed.after))
+        return done
+
+    def _login(self, word: str | None) -> Login | None:
+        """``USER:secret:NAME``. Raises ``Usage``, ``NotFound``."""
+        from hermes_cron.snapshots.remotes import Login
+
+        if word is None:
+            return None
+        user, _, reference = word.partition(":")
+        if not user or not reference.startswith("secret:"):
+            raise Usage("a login is USER:secret:NAME", hint="hermes-cron secrets set NAME")
+        return Login(user, self._app.vault.resolve(reference))
 
     # --- planning ---------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hermes_cron.domain.home_part import Kind, Part, part_of
-from hermes_cron.domain.text_diff import TextDiff, text_diff
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from hermes_cron.snapshots.commits import Commit
     from hermes_cron.snapshots.history import Plan
     from hermes_cron.snapshots.pack import Oid
+    from hermes_cron.snapshots.text import FileDiff
     from hermes_cron.snapshots.trees import Entry, Objects
 
 SKILL_FILE = "/SKILL.md"
@@ -28,16 +28,6 @@ class Version:
     number: int
     commit: Commit
     gone: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileDiff:
-    """A file that differs. ``before`` and ``after`` are its entries in the two trees, None where it is not there."""
-
-    path: str
-    before: Entry | None
-    after: Entry | None
-    diff: TextDiff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +57,7 @@ class Clashing:
     path: str
     now_from: Commit
     wanted_from: Commit
-    diff: TextDiff
+    diff: FileDiff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,25 +113,6 @@ class Done:
     files: int
 
 
-def differences(objects: Objects, old: Oid | None, new: Oid | None, *, below: str = "") -> tuple[FileDiff, ...]:
-    """Files that differ, by path; ``below`` those of one file or folder only. ``None`` is a tree of nothing."""
-    found = []
-    for path, before, after in objects.changed(old, new):
-        name = os.fsdecode(path)
-        if not below or name == below or name.startswith(below + "/"):
-            diff = text_diff(*(_bytes(objects, entry) for entry in (before, after)))
-            found.append(FileDiff(path=name, before=before, after=after, diff=diff))
-    return tuple(found)
-
-
-def _bytes(objects: Objects, entry: Entry | None) -> bytes | None:
-    from hermes_cron.snapshots.trees import Mode
-
-    if entry is None or entry.mode in {Mode.FOLDER, Mode.SUBMODULE}:
-        return None
-    return objects.read(entry.oid)
-
-
 def skills_of(objects: Objects, *trees: Oid) -> frozenset[str]:
     """Folders with a SKILL.md in any of the trees."""
     return frozenset(
@@ -172,8 +143,8 @@ def rows(
         yield Row(
             part=part,
             what="comes back" if not there else "changes" if then else "goes",
-            added=sum(by_path[path].diff.added for path in paths),
-            removed=sum(by_path[path].diff.removed for path in paths),
+            added=sum(by_path[path].added for path in paths),
+            removed=sum(by_path[path].removed for path in paths),
             from_version=_number(objects, known, part, there),
             to_version=_number(objects, known, part, then),
         )

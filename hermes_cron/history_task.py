@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hermes_cron.domain.home_part import Kind
-from hermes_cron.domain.text_diff import text_diff
-from hermes_cron.history_plan import Asked, Clashing, Kept, Task, Version, differences, parts_of, rows, skills_of
+from hermes_cron.history_plan import Asked, Clashing, Kept, Task, Version, parts_of, rows, skills_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,19 +16,20 @@ if TYPE_CHECKING:
     from hermes_cron.snapshots.commits import Commit
     from hermes_cron.snapshots.history import Plan
     from hermes_cron.snapshots.repository import SnapshotRepository
-    from hermes_cron.snapshots.trees import Entry, Objects
+    from hermes_cron.snapshots.trees import Objects
 
 
 def described(
     snapshots: SnapshotRepository, asked: Asked, plan: Plan, *, secret: Callable[[bytes], str | None]
 ) -> Task:
     """The task, without what must stay as it is. ``secret`` says whose value stands in a file's bytes, if any."""
-    objects = snapshots.objects()
-    objects.new.update(plan.new)
+    from hermes_cron.snapshots import text
+
+    objects = snapshots.objects(plan.new)
     plan, stays = _without(plan, objects, dict(_staying(plan, objects, secret)))
     commits = {it.id: it for it in snapshots.log()}
     now = commits[plan.base].tree
-    diffs = differences(objects, now, plan.tree)
+    diffs = tuple(text.shown(objects, plan.changes))
     parts = parts_of([it.path for it in diffs], skills_of(objects, now, plan.tree))
     known = {it.path: versions(snapshots, it.path) for it in parts if it.kind is Kind.SKILL}
     return Task(
@@ -102,8 +102,7 @@ def _kept(
 def _clashes(
     snapshots: SnapshotRepository, objects: Objects, asked: Asked, plan: Plan, commits: Mapping[str, Commit]
 ) -> Iterator[Clashing]:
-    def data(entry: Entry | None) -> bytes | None:
-        return None if entry is None else objects.read(entry.oid)
+    from hermes_cron.snapshots import text
 
     wanted = asked.commit
     if asked.verb == "undo":
@@ -115,5 +114,5 @@ def _clashes(
             path=it.path,
             now_from=known[-1].commit if known else commits[plan.base],
             wanted_from=wanted,
-            diff=text_diff(data(it.now), data(it.wanted)),
+            diff=next(iter(text.shown(objects, [(os.fsencode(it.path), it.now, it.wanted)]))),
         )

@@ -33,6 +33,7 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "runs": ("运行", ("runs", "approvals", "approve", "deny", "incidents", "skills")),
+    "history": ("历史", ("snapshots", "undo", "log", "blame", "diff")),
     "data": ("数据", ("db", "secrets", "targets", "outbox")),
     "state": ("状态", ("backup", "upgrade")),
     "operation": (
@@ -63,7 +64,19 @@ COMMANDS: dict[str, Entry] = {
     "approve": Entry("approve", "It did not happen: the run does it now", "批准：它没有发生，现在执行"),
     "deny": Entry("deny", "It happened, or must not: the run goes on without it", "拒绝：已发生或不应执行，运行跳过它"),
     "incidents": Entry("incidents", "Failures that are not solved yet", "尚未解决的故障", noun=True),
-    "skills": Entry("skills", "List, show, lint and test skills", "列出、查看、校验和测试技能", noun=True),
+    "skills": Entry(
+        "skills",
+        "List, show, lint and test skills; their versions",
+        "列出、查看、校验和测试技能；查看其版本",
+        noun=True,
+    ),
+    "snapshots": Entry(
+        "snapshots", "States of jobs, skills, memory and settings", "任务、技能、记忆与设置的各个状态", noun=True
+    ),
+    "undo": Entry("undo", "Take back a change, or all that a run changed", "撤销一次改动，或某次运行的全部改动"),
+    "log": Entry("log", "The versions of a file, job, skill or the memory", "文件、任务、技能或记忆的各个版本"),
+    "blame": Entry("blame", "Each line of a file: who, when, which run, why", "文件的每一行：谁、何时、哪次运行、为何"),
+    "diff": Entry("diff", "What the home has now against a snapshot", "主目录现状与快照的差异"),
     "db": Entry("db", "Databases that jobs may read", "任务可读取的数据库", noun=True),
     "targets": Entry("targets", "Where reports may be sent", "报告可以发送到的目标", noun=True),
     "outbox": Entry("outbox", "Messages: sent, waiting, failed", "消息：已发、待发、失败", noun=True),
@@ -95,6 +108,7 @@ VERB_ALIASES: dict[str, str] = {
 NOUN_ALIASES: dict[str, str] = {
     "incident": "incidents",
     "skill": "skills",
+    "snapshot": "snapshots",
     "secret": "secrets",
     "tool": "tools",
     "target": "targets",

@@ -1,4 +1,4 @@
-"""``skills list show lint test``: what the agent knows how to do, and whether it works."""
+"""``skills list show lint test log diff restore``: what the agent knows how to do, whether it works, how it was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hermes_cron.cli import output
+from hermes_cron.cli import output, skill_versions
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import NotFound, Usage
 
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from hermes_cron.experience.skills import Skill, SkillLibrary
     from hermes_cron.models.playbook.program import Program
 
-app = typer.Typer(help="List, show, lint and test skills.", add_completion=False)
+app = typer.Typer(help="List, show, lint and test skills; their versions.", add_completion=False)
+app.command("log", help="A skill's versions, newest first.")(skill_versions.versions)
+app.command("diff", help="What a version changed; the newest without @V.")(skill_versions.difference)
+app.command("restore", help="Bring a version back; later edits by hand stay.")(skill_versions.restore)
 
 HELP_ZH = {
-    "List, show, lint and test skills.": "列出、查看、校验和测试技能。",
+    "List, show, lint and test skills; their versions.": "列出、查看、校验和测试技能；查看其版本。",
+    **skill_versions.HELP_ZH,
     "Skills by category; broken ones with file and line.": "按类别列出技能；损坏的附文件和行号。",
     "One skill: what it is for, its checks, its text.": "一个技能：用途、检查项和正文。",
     "Check skills against the standard and their playbooks; exit 2 on a fault.": (

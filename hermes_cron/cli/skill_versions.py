@@ -1,0 +1,77 @@
+"""``skills log diff restore``: the versions of one skill, counted from 1."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hermes_cron.cli import diff as diffs
+from hermes_cron.cli import log, taking_back
+from hermes_cron.cli.context import Cli, cli
+from hermes_cron.errors import Usage
+
+if TYPE_CHECKING:
+    from hermes_cron.domain.home_part import Part
+
+HELP_ZH = {
+    "A skill's versions, newest first.": "技能的各个版本，新的在前。",
+    "What a version changed; the newest without @V.": "某个版本改动了什么；省略 @V 则为最新版本。",
+    "Bring a version back; later edits by hand stay.": "恢复某个版本；之后的手动修改保留。",
+    "The skill, and which version: inspect-database@4.": "技能及其版本：inspect-database@4。",
+    "At most so many, newest first.": "最多条数，新的在前。",
+    "Drop edits by hand made since, too; they stay in the history.": "连之后的手动修改也去掉；历史中仍保留。",
+}
+
+_TEXTS = {"en": {"same": "No difference."}, "zh": {"same": "没有差异。"}}
+_VERSION = re.compile(r"(.+)@(\d{1,9})")
+Versioned = Annotated[str, typer.Argument(metavar="NAME[@V]", help="The skill, and which version: inspect-database@4.")]
+
+
+def versions(
+    name: Annotated[str, typer.Argument(help="The skill's name, or category/name.")],
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, newest first.")] = 20,
+) -> None:
+    state = cli()
+    log.told(state, state.app.history.skill(name), limit=limit)
+
+
+def difference(name: Versioned) -> None:
+    state = cli()
+    desk = state.app.history
+    part, number = _named(state, name)
+    before, version = desk.version(part, number)
+    found = desk.between(None if before is None else before.commit, version.commit, paths=(part.path,))
+    if state.json:
+        state.emit_json({"name": part.name, "version": version.number, **diffs.as_json(state, found)})
+    elif found:
+        diffs.told(state, found)
+    else:
+        state.out(_TEXTS[state.lang]["same"])
+
+
+def restore(
+    name: Versioned,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Drop edits by hand made since, too; they stay in the history.")
+    ] = False,
+) -> int:
+    state = cli()
+    part, number = _named(state, name)
+    if number is None:
+        raise Usage(f"which version of {part.name}?", hint=f"hermes-cron skills log {part.name}")
+    _, version = state.app.history.version(part, number)
+    if version.gone:
+        raise Usage(
+            f"{part.name}@{number} is its removal",
+            hint=f"the one before: hermes-cron skills restore {part.name}@{number - 1}",
+        )
+    task = state.app.history.to_restore(version.commit, paths=(part.path,), exact=exact)
+    return taking_back.done(state, task, ["skills", "restore", name, *(["--exact"] if exact else [])])
+
+
+def _named(state: Cli, word: str) -> tuple[Part, int | None]:
+    found = _VERSION.fullmatch(word)
+    name, number = (found[1], int(found[2])) if found else (word, None)
+    return state.app.history.skill(name), number
