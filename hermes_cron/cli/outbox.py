@@ -8,10 +8,11 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from hermes_cron.cli import output, sent
+from hermes_cron.cli import jobs_known, output, sent
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.domain.delivery import DeliveryState
 from hermes_cron.errors import NotDelivered, NotFound, Usage
+from hermes_cron.store import reader
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -79,8 +80,12 @@ def list_messages(
 
     state = cli()
     states = _states(state_word, everything=everything)
+    known = None if job is None else _job(state, job)
     with state.app.store.read() as conn:
-        found = outbox.listed(conn, states=states, job_name=job, pings=pings, limit=limit)
+        found = outbox.listed(
+            conn, states=states, job_name=known.name if known else job, job_uid=known.uid if known else None,
+            pings=pings, limit=limit,
+        )  # fmt: skip
     if state.json:
         state.emit_json({"deliveries": [as_json(view) for view in found]})
         return
@@ -157,6 +162,19 @@ def as_json(view: DeliveryView) -> dict[str, object]:
         "created_at": view.created_at,
         "message_id": view.message_id,
     }
+
+
+def _job(state: Cli, word: str) -> reader.Listed | None:
+    """Removed ones too; None where only messages remember the name. Raises NotFound, NameAmbiguous."""
+    from hermes_cron.store import outbox
+
+    try:
+        return reader.resolve(jobs_known.current(state, removed=True).listed, word)
+    except NotFound:
+        with state.app.store.read() as conn:
+            if outbox.listed(conn, job_name=word, pings=True, limit=1):
+                return None
+        raise
 
 
 def _states(word: str | None, *, everything: bool) -> tuple[DeliveryState, ...]:

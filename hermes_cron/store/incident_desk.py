@@ -21,6 +21,10 @@ _incidents = IncidentRow.__table__  # type: ignore[attr-defined]  # SQLModel's t
 _jobs = JobRow.__table__  # type: ignore[attr-defined]
 
 _OPEN = _incidents.c.ended_at.is_(None)
+_QUERY = select(*(column for column in _incidents.c if column.name != "job_name"), _jobs.c.name.label("job_name")).join(
+    _jobs, _jobs.c.uid == _incidents.c.job_uid
+)
+"""An incident under the name that its job has now."""
 _STARTS = (DeliveryKind.FAILURE, DeliveryKind.CHECK_FAILED)
 
 
@@ -50,9 +54,9 @@ class IncidentView:
 
 def listed(conn: Connection, *, ended: bool = False, limit: int = 100) -> list[IncidentView]:
     """Open incidents of jobs that still exist, newest first; with ``ended`` all there are."""
-    query = select(_incidents).order_by(_incidents.c.number.desc()).limit(limit)
+    query = _QUERY.order_by(_incidents.c.number.desc()).limit(limit)
     if not ended:
-        query = query.join(_jobs, _jobs.c.uid == _incidents.c.job_uid).where(_OPEN, _jobs.c.removed_at.is_(None))
+        query = query.where(_OPEN, _jobs.c.removed_at.is_(None))
     return [_view(row) for row in conn.execute(query).mappings()]
 
 
@@ -61,7 +65,7 @@ def one(conn: Connection, word: str) -> IncidentView:
     said = re.fullmatch(r"i?(\d{1,18})", word.strip().lower())
     row = None
     if said is not None:
-        row = conn.execute(select(_incidents).where(_incidents.c.number == int(said[1]))).mappings().first()
+        row = conn.execute(_QUERY.where(_incidents.c.number == int(said[1]))).mappings().first()
     if row is None:
         raise NotFound(f'no incident "{notice.one_line(word, 40)}"', hint="hermes-cron incidents list --all")
     return _view(row)

@@ -354,15 +354,17 @@ def listed(
     *,
     states: Collection[DeliveryState] = (),
     job_name: str | None = None,
+    job_uid: str | None = None,
     pings: bool = False,
     limit: int = 100,
 ) -> list[DeliveryView]:
-    """Rows of the outbox, newest first."""
+    """Rows of the outbox, newest first. Of a job: under the name that it has now, and under what it was called then."""
     query = select(*_SHOWN).order_by(_rows.c.number.desc()).limit(limit)
     if states:
         query = query.where(_rows.c.state.in_([state.value for state in states]))
     if job_name is not None:
-        query = query.where(_rows.c.job_name == job_name)
+        called = _rows.c.job_name == job_name
+        query = query.where(called if job_uid is None else or_(called, _rows.c.job_uid == job_uid))
     if not pings:
         query = query.where(_rows.c.kind != DeliveryKind.PING)
     return [_view(row) for row in conn.execute(query).mappings()]

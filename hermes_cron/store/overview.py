@@ -36,6 +36,9 @@ WRONG = (Verdict.CHECK_FAILED, Verdict.NOT_CHECKABLE)
 NOT_THERE = (DeliveryState.FAILED, DeliveryState.UNKNOWN)
 """Messages of which nobody can say that they arrived."""
 
+_TOLD = ("$.deliver.to", "$.on_check_failure.notify")
+"""Where a job's spec names its targets."""
+
 _NOT_A_JOB_S = (DeliveryKind.PING, DeliveryKind.TEST)
 
 Kind = Literal["approval", "run", "checks", "incident", "delivery", "held", "broken", "missed"]
@@ -217,15 +220,23 @@ def _approvals_open(conn: Connection) -> list[Need]:
 
 
 def _not_sent(conn: Connection) -> list[Need]:
-    """Of each job and target the newest message of which nobody knows that it arrived, unless a later one did."""
+    """Of each job and target the newest message of which nobody knows that it arrived, unless a later one did.
+
+    Where the job does not tell that target any more, a later one that arrived at another target is the answer: nothing
+    will be sent to the old one again.
+    """
     later = _deliveries.alias("later")
-    answered = select(later.c.number).where(
+    named = [
+        select(each.c.value).where(each.c.value == _deliveries.c.target).correlate(_deliveries, _jobs).exists()
+        for each in (func.json_each(_jobs.c.spec, path).table_valued("value") for path in _TOLD)
+    ]
+    after = select(later.c.number).where(
         later.c.job_uid == _deliveries.c.job_uid,
-        later.c.target == _deliveries.c.target,
         later.c.number > _deliveries.c.number,
         later.c.kind.not_in(_NOT_A_JOB_S),
-        later.c.state.in_([DeliveryState.SENT, *NOT_THERE]),
     )
+    answered = after.where(later.c.target == _deliveries.c.target, later.c.state.in_([DeliveryState.SENT, *NOT_THERE]))
+    elsewhere = after.where(later.c.state == DeliveryState.SENT)
     query = (
         select(
             _jobs.c.name, _deliveries.c.number, _deliveries.c.target, _deliveries.c.state, _deliveries.c.error,
@@ -236,7 +247,8 @@ def _not_sent(conn: Connection) -> list[Need]:
             _deliveries.c.state.in_(NOT_THERE),
             _deliveries.c.kind.not_in(_NOT_A_JOB_S),
             _jobs.c.removed_at.is_(None),
-            ~answered.exists(),
+            ~answered.exists(),  # first: with its index it leaves one message of a job and target
+            or_(*named, ~elsewhere.exists()),
         )
         .order_by(_jobs.c.name, _deliveries.c.number)
     )  # fmt: skip

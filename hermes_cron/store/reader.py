@@ -56,11 +56,15 @@ WITH failing AS (
 ), asked AS (
   SELECT job_uid, count(*) AS n FROM approvals WHERE decision IS NULL GROUP BY job_uid
 ), lost AS (
-  SELECT job_uid, count(*) AS n FROM deliveries d
-  WHERE state IN ('failed', 'unknown') AND kind NOT IN ('ping', 'test') AND NOT EXISTS (
+  SELECT d.job_uid, count(*) AS n FROM deliveries d JOIN jobs o ON o.uid = d.job_uid
+  WHERE d.state IN ('failed', 'unknown') AND d.kind NOT IN ('ping', 'test') AND NOT EXISTS (
     SELECT 1 FROM deliveries x WHERE x.job_uid = d.job_uid AND x.target = d.target AND x.number > d.number
     AND x.kind NOT IN ('ping', 'test') AND x.state IN ('sent', 'failed', 'unknown'))
-  GROUP BY job_uid
+  AND (EXISTS (SELECT 1 FROM json_each(o.spec, '$.deliver.to') WHERE value = d.target)
+    OR EXISTS (SELECT 1 FROM json_each(o.spec, '$.on_check_failure.notify') WHERE value = d.target)
+    OR NOT EXISTS (SELECT 1 FROM deliveries x WHERE x.job_uid = d.job_uid AND x.number > d.number
+      AND x.kind NOT IN ('ping', 'test') AND x.state = 'sent'))
+  GROUP BY d.job_uid
 )
 SELECT j.uid, j.name, j.file_name, j.file_stat, j.broken, j.summary, j.next_due, j.held_reason, j.held_at,
        j.removed_at, r.id, r.state, r.reason, r.verdict, coalesce(r.scheduled_at, r.queued_at),

@@ -150,8 +150,21 @@ def test_the_list_is_of_a_state_or_a_job(home: Home, run_cli: RunCli) -> None:
     rows = json.loads(run_cli("outbox", "list", "--job", "b", "--json").out)["deliveries"]
     assert [row["job"] for row in rows] == ["b", "b"]
     assert run_cli("outbox", "list", "--state", "sent").out == "No such messages.\n"
+    nobody = run_cli("outbox", "list", "--job", "c")
+    assert (nobody.rc, 'no job "c"' in nobody.err) == (3, True)
     wrong = run_cli("outbox", "list", "--state", "lost")
     assert (wrong.rc, "is no state of a message" in wrong.err) == (2, True)
+
+
+def test_the_messages_of_a_job_are_found_under_its_new_name_too(home: Home, run_cli: RunCli) -> None:
+    configure(home, "[targets.f]", 'kind = "file"', 'path = "r.md"')
+    job = home.jobs / "old.md"
+    job.write_text("---\nschedule: every hour\ntimezone: UTC\nscript: echo hello\ndeliver: [f]\n---\n")
+    assert run_cli("run", "old").rc == 0
+    job.rename(home.jobs / "new.md")
+    for name in ("old", "new"):
+        rows = json.loads(run_cli("outbox", "list", "--all", "--job", name, "--json").out)["deliveries"]
+        assert [row["job"] for row in rows] == ["old"]
 
 
 # --- targets ----------------------------------------------------------------------------------------------------------

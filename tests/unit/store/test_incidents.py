@@ -273,6 +273,14 @@ def test_an_incident_of_a_removed_job_is_no_open_one(ends: Ends) -> None:
     assert [each.id for each in ends.incidents()] == ["i1"]
 
 
+def test_an_incident_has_the_name_that_its_job_has_now(ends: Ends) -> None:
+    ends(failed())
+    ends.has(name="inspect-all")
+    assert [each.job_name for each in ends.incidents(ended=False)] == ["inspect-all"]
+    with ends.store.read() as conn:
+        assert incident_desk.one(conn, "i1").job_name == "inspect-all"
+
+
 def test_a_prompt_by_hand_has_no_incidents(ends: Ends) -> None:
     ends.step = timedelta(0)
     uid, ends.uid = ends.uid, None  # type: ignore[assignment]

@@ -9,8 +9,9 @@ import pytest
 from sqlalchemy import update
 
 from hermes_cron.domain.delivery import DeliveryKind, DeliveryState
-from hermes_cron.domain.job import Deliver, When
+from hermes_cron.domain.job import Deliver, OnCheckFailure, When
 from hermes_cron.domain.run import Cause
+from hermes_cron.store import overview, reader
 from hermes_cron.store.tables import DeliveryRow
 from tests.ended import NO_HEADING, PROVEN, at, failed, good
 from tests.endings_rig import Ends, opened
@@ -117,3 +118,29 @@ def test_what_is_not_sent_keeps_no_second_copy_of_the_report(ends: Ends) -> None
     ends.has(deliver=Deliver(to=("ops-chat",), when=When.FAILURE))
     ends(good(text="x" * 10_000))
     assert [row["body"] for row in ends.rows()] == [""]
+
+
+def _need(ends: Ends) -> list[str]:
+    """What `status` names; `list` counts the same."""
+    with ends.store.read() as conn:
+        found = [need.ref or "" for need in overview.needs(conn) if need.kind == "delivery"]
+    (listed,) = reader.listed(ends.store.path) or []
+    assert listed.needs == len(found)
+    return found
+
+
+def test_what_was_not_sent_needs_a_person_until_it_is_answered(ends: Ends) -> None:
+    ends.has(deliver=Deliver(to=("ops-chat",)), on_check_failure=OnCheckFailure(notify=("phone",)))
+    ends(good(text="a"))
+    _settle(ends, DeliveryState.FAILED)
+    assert _need(ends) == ["d1"]
+    ends.has(deliver=Deliver(to=("mail",)), on_check_failure=OnCheckFailure(notify=("phone",)))
+    assert _need(ends) == ["d1"], "that the job tells another target now brings nobody the report"
+    ends(good(text="b"))
+    assert _need(ends) == ["d1"]
+    _settle(ends, DeliveryState.SENT)
+    assert _need(ends) == [], "nothing will be sent to the old target again: the job's messages arrive elsewhere"
+    ends.has(deliver=Deliver(to=("mail", "ops-chat")), on_check_failure=OnCheckFailure(notify=("phone",)))
+    assert _need(ends) == ["d1"], "a target that the job tells answers for itself"
+    ends.has(deliver=Deliver(to=("mail",)), on_check_failure=OnCheckFailure(notify=("ops-chat",)))
+    assert _need(ends) == ["d1"]
