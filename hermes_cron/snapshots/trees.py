@@ -118,7 +118,9 @@ class Objects:
         return oid in self.new or oid.hex() in self._database
 
     def read(self, oid: Oid) -> bytes:
-        """An object's content. Raises KeyError."""
+        """An object's content. Raises KeyError. The empty tree is in no database and everybody knows it."""
+        if oid == EMPTY_TREE:
+            return b""
         return self.new[oid][1] if oid in self.new else bytes(self._repository.read(oid.hex())[1])
 
     def size(self, oid: Oid) -> int:
