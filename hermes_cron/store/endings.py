@@ -27,7 +27,11 @@ _jobs = JobRow.__table__  # type: ignore[attr-defined]
 _incidents = IncidentRow.__table__  # type: ignore[attr-defined]
 
 _open = select(_incidents.c.number).where(_incidents.c.job_uid == _jobs.c.uid, _incidents.c.ended_at.is_(None))
-_JOB = Prepared(select(_jobs.c.next_due, _jobs.c.failures, _open.exists()).where(_jobs.c.uid == bindparam("b_uid")))
+_JOB = Prepared(
+    select(_jobs.c.next_due, _jobs.c.failures, _open.exists(), _jobs.c.removed_at).where(
+        _jobs.c.uid == bindparam("b_uid")
+    )
+)
 _BEGUN_AND_WAITS = (
     _runs.c.ended_at.is_(None),
     or_(
@@ -71,10 +75,10 @@ def end(
     if goes_on and (by := cancelled_by(conn, taken.id)) is not None:
         return close(conn, taken, _cancelled(outcome, by), now)
     if outcome.state is RunState.QUEUED:
-        executions.put_back(conn, taken.id, taken.fence, ran=span, progressed=outcome.progressed)
+        executions.put_back(conn, taken.id, taken.fence, ran=span, outcome=outcome)
         return Ended(state=RunState.QUEUED)
     if outcome.state is RunState.WAITING_APPROVAL:
-        executions.park(conn, taken.id, taken.fence, ran=span)
+        executions.park(conn, taken.id, taken.fence, ran=span, outcome=outcome)
         asked = approvals.ask(conn, taken, outcome.parked, now, answer_within=answer_within)
         return Ended(state=RunState.WAITING_APPROVAL, asked=asked, tells=_tells(taken.job))
     if wait is None:
@@ -143,6 +147,8 @@ def _wait(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime) ->
         return None
     job = taken.job
     known = None if taken.job_uid is None else _JOB.first(conn, {"b_uid": taken.job_uid})
+    if known is not None and known[3] is not None:  # the job was removed meanwhile
+        return None
     standing = Standing(
         cause=taken.cause,
         attempt=taken.attempt,

@@ -62,6 +62,11 @@ _END_ATTEMPT = Prepared(
 )
 
 
+_SO_FAR = (
+    "model", "iterations", "tool_calls", "tool_errors", "tokens_input", "tokens_output", "tokens_cached", "cost_usd",
+)  # fmt: skip
+
+
 class _Ending(NamedTuple):
     """The columns of ``_OF_RUN``; instants as the driver gives them."""
 
@@ -175,15 +180,17 @@ def _totals(row: _Ending, outcome: Outcome, now: datetime) -> list[counters.Rais
 # --- a run that goes on later ----------------------------------------------------------------------------------------
 
 
-def put_back(conn: Connection, run_id: str, fence: int, *, ran: timedelta, progressed: bool = False) -> None:
-    """Any scheduler may go on with it at once; it keeps its job. Raises Fenced."""
-    changes = {"waits": 0} if progressed else {}
+def put_back(conn: Connection, run_id: str, fence: int, *, ran: timedelta, outcome: Outcome | None = None) -> None:
+    """Any scheduler may go on with it at once; it keeps its job. ``outcome`` None: its owner died. Raises Fenced."""
+    changes = {} if outcome is None else _so_far(conn, run_id, outcome)
+    if outcome is not None and outcome.progressed:
+        changes["waits"] = 0
     _leave(conn, run_id, fence, RunState.QUEUED, start_after=None, ran=ran, **changes)
 
 
-def park(conn: Connection, run_id: str, fence: int, *, ran: timedelta) -> None:
+def park(conn: Connection, run_id: str, fence: int, *, ran: timedelta, outcome: Outcome) -> None:
     """It waits for a person; see ``approvals``. Raises Fenced."""
-    _leave(conn, run_id, fence, RunState.WAITING_APPROVAL, start_after=None, ran=ran)
+    _leave(conn, run_id, fence, RunState.WAITING_APPROVAL, start_after=None, ran=ran, **_so_far(conn, run_id, outcome))
 
 
 def put_off(  # noqa: PLR0913  # what a wait is made of
@@ -194,7 +201,8 @@ def put_off(  # noqa: PLR0913  # what a wait is made of
 
     Another attempt counts its time from 0; for a fresh one the transcript so far is closed.
     """
-    told = {"start_after": wait.until, "waits": wait.waits, "reason": outcome.reason, "error": outcome.error}
+    why = {"start_after": wait.until, "waits": wait.waits, "reason": outcome.reason, "error": outcome.error}
+    told = {**why, **_so_far(conn, run_id, outcome)}
     if wait.next is Next.GO_ON:
         _leave(conn, run_id, fence, RunState.WAITING_RETRY, ran=ran, **told)
         return
@@ -221,6 +229,17 @@ def _leave(conn: Connection, run_id: str, fence: int, state: RunState, *, ran: t
     )
     if changed.rowcount != 1:
         raise Fenced(f"run {run_id} is no longer owned under fence {fence}")
+
+
+def _so_far(conn: Connection, run_id: str, outcome: Outcome) -> dict[str, Any]:
+    """What a run that goes on later used until now: whoever looks at it meanwhile shall not read that it is free.
+
+    A run that was stopped before its loop began says nothing, and its row keeps what it said.
+    """
+    if not outcome.iterations and not outcome.tool_calls:
+        return {}
+    values = _outcome_values(outcome, spending.used(conn, run_id))
+    return {name: values[name] for name in _SO_FAR}
 
 
 def close_sessions(conn: Connection, run_id: str, now: datetime) -> None:

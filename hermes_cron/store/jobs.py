@@ -21,8 +21,9 @@ from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from hermes_cron.domain.job import Job, dump_job, name_key
 from hermes_cron.domain.occurrence import WINDOW, Reason, first_due, timing_of
-from hermes_cron.domain.run import OccurrenceState, RunState
+from hermes_cron.domain.run import OccurrenceState, Outcome, RunState
 from hermes_cron.store.claims import Row, drop_queued, settle
+from hermes_cron.store.endings import end_waiting
 from hermes_cron.store.engine import Store
 from hermes_cron.store.revisions import TIMING, timing_columns
 from hermes_cron.store.tables import JobRevisionRow, JobRow, RunRow
@@ -367,18 +368,19 @@ class _Apply:
         if row is None:
             return
         self._settle(row, Reason.REMOVED)
-        waiting = select(_runs.c.id).where(_runs.c.job_uid == row["uid"], _runs.c.state == RunState.QUEUED)
-        drop_queued(
-            self.conn,
-            list(self.conn.execute(waiting).scalars()),
-            self.now,
-            RunState.CANCELLED,
-            Reason.REMOVED,
-            OccurrenceState.SKIPPED,
-        )
+        self._end_waiting(row["uid"])
         self._close_revision(row, max(self.now, row["settled_until"]))
         self._set(row["uid"], removed_at=self.now, removed_by=self.stamp.actor, next_due=None)
         self.done.removed.append(row["name"])
+
+    def _end_waiting(self, uid: str) -> None:
+        """What nobody executes now does not begin and does not go on: the job that wanted it is gone."""
+        not_running = (_runs.c.ended_at.is_(None), _runs.c.state != RunState.RUNNING)
+        waiting = list(self.conn.execute(select(_runs.c.id).where(_runs.c.job_uid == uid, *not_running)).scalars())
+        drop_queued(self.conn, waiting, self.now, RunState.CANCELLED, Reason.REMOVED, OccurrenceState.SKIPPED)
+        removed = Outcome(state=RunState.CANCELLED, reason=Reason.REMOVED, error="its job was removed while it waited")
+        for run_id in waiting:
+            end_waiting(self.conn, run_id, removed, self.now)
 
     def edit(self, seen: _Seen, read: _Read, said: Understood | None, anchor: datetime | None) -> None:
         row = self._current(seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from hermes_cron.domain.check import CheckKind, CheckResult, Verdict
 from hermes_cron.domain.job import Keep
 from hermes_cron.domain.retry import Next
 from hermes_cron.domain.run import Outcome, ParkedEffect, RunState, TakenRun
-from hermes_cron.domain.transcript import Header
+from hermes_cron.domain.transcript import Header, ModelReply, Usage
 from hermes_cron.ports import Fenced
 from hermes_cron.store import claims, retention, runs, takes
 from hermes_cron.store.holds import release
@@ -21,6 +22,10 @@ from hermes_cron.testing import FixedClock
 
 PASSING = Outcome(state=RunState.FAILED, reason="rate_limited", error="429", passing=True, model_fault=True)
 FAILED = Outcome(state=RunState.FAILED, reason="exit_code", error="exit code 1")
+ASKS = Outcome(
+    state=RunState.WAITING_APPROVAL,
+    parked=(ParkedEffect(session_id="s", seq=2, tool="terminal", arguments="{}", evidence=()),),
+)
 PROMPT = "prompt: do it"
 SECOND = timedelta(seconds=1)
 
@@ -157,14 +162,6 @@ def test_the_next_instant_queues_behind_a_run_that_waits_where_the_job_says_so(w
     assert following.scheduled_at == world.now
 
 
-def test_a_removed_job_drops_what_never_began_and_nothing_else(world: Any) -> None:
-    run = slow(world)
-    world.end(run, PASSING, ran=SECOND)
-    (world.home.jobs / "a.md").unlink()
-    world.sync()
-    assert world.run(run.id)["state"] == "waiting_retry"
-
-
 def test_cancel_ends_a_waiting_run_at_once(world: Any) -> None:
     run = slow(world)
     world.end(run, PASSING, ran=2 * SECOND)
@@ -255,10 +252,7 @@ def test_a_resume_counts_failures_from_nothing(world: Any) -> None:
         (PASSING, "cancelled by ann"),
         (Outcome(state=RunState.QUEUED), "cancelled by ann"),
         (
-            Outcome(
-                state=RunState.WAITING_APPROVAL,
-                parked=(ParkedEffect(session_id="s", seq=2, tool="terminal", arguments="{}", evidence=()),),
-            ),
+            ASKS,
             "cancelled by ann; not known whether terminal happened",
         ),
     ],
@@ -281,3 +275,48 @@ def test_a_failure_that_nothing_follows_stays_one_though_somebody_asked_it_to_st
     run = slow(world)
     world.store.write(lambda conn: runs.cancel(conn, run.id, by="ann", now=world.now))
     assert world.end(run, FAILED, ran=SECOND).state is RunState.FAILED
+
+
+@pytest.mark.parametrize(
+    "outcome", [PASSING, Outcome(state=RunState.QUEUED), ASKS],
+    ids=["waits", "released", "asks"],
+)  # fmt: skip
+def test_a_run_that_waits_ends_with_its_job(world: Any, outcome: Outcome) -> None:
+    run = slow(world)
+    session(world, run)
+    world.end(run, outcome, ran=SECOND)
+    (world.home.jobs / "a.md").unlink()
+    assert world.at("12:02").sync().removed == ("a",)
+    row = world.run(run.id)
+    assert (row["state"], row["reason"], row["slot"], row["ended_at"]) == ("cancelled", "removed", None, world.now)
+    assert world.at("12:59").take() == []
+
+
+def test_a_run_whose_job_was_removed_meanwhile_waits_for_nothing(world: Any) -> None:
+    run = slow(world)
+    (world.home.jobs / "a.md").unlink()
+    world.sync()
+    assert world.run(run.id)["state"] == "running", "what is executed is not cut off"
+    assert world.end(run, PASSING, ran=SECOND).state is RunState.FAILED
+
+
+@pytest.mark.parametrize(
+    "outcome", [PASSING, Outcome(state=RunState.QUEUED), ASKS],
+    ids=["waits", "released", "asks"],
+)  # fmt: skip
+def test_a_run_that_goes_on_later_says_what_it_used_until_now(world: Any, outcome: Outcome) -> None:
+    run = slow(world)
+    made = SqlJournal.begin(
+        world.store, FixedClock(world.now), run_id=run.id, fence=run.fence, header=Header(system="s"), messages=[]
+    )
+    made.assistant(
+        ModelReply(
+            message={"role": "assistant", "content": "x"}, text="x", usage=Usage(input=90, output=10), model="m"
+        ),
+        [],
+    )
+    used = replace(outcome, iterations=1, tool_calls=2, tool_errors=1, model="m")
+    world.end(run, used, ran=SECOND)
+    row = world.run(run.id)
+    assert (row["iterations"], row["tool_calls"], row["tool_errors"], row["model"]) == (1, 2, 1, "m")
+    assert (row["tokens_input"], row["tokens_output"], row["ended_at"]) == (90, 10, None)
