@@ -102,7 +102,7 @@ def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
 
     with tempfile.TemporaryDirectory() as folder:
         database = pygit2.Odb()
-        database.add_backend(pygit2.OdbBackendLoose(folder, 0, False), 1)
+        database.add_backend(pygit2.OdbBackendLoose(folder, 1, False), 1)  # what it writes with 0 it cannot read
         scratch = pygit2.Repository()
         scratch.set_odb(database)
         one, two, three = (
