@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import SMTP
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from hermes_cron.deadline import Deadline
-from hermes_cron.delivery.said import line
+from hermes_cron.delivery.said import ANSWER_BYTES, line
 from hermes_cron.domain.delivery import Answer, Heard, Message
 from hermes_cron.domain.target import Tls
 
@@ -207,6 +207,8 @@ class _Talk:
         server.send(dotted + (b"" if dotted.endswith(b"\r\n") else b"\r\n") + b".\r\n")
         self._handed_over = True
         code, said = server.getreply()
+        if not (200 <= code < 300 or 400 <= code < 600):
+            raise _Stopped(Heard.UNKNOWN, f"{self.place} answered the whole mail with {code} {line(said)}")
         self._expect(code, said, range(200, 300), "the mail")
         with contextlib.suppress(OSError, smtplib.SMTPException):
             server.putcmd("quit")  # its answer would tell nothing
@@ -219,14 +221,37 @@ class _Talk:
         raise _Stopped(heard, f"{self.place} answered {what} with {code} {line(said)}")
 
 
+class _Bounded:
+    """The server's side of a conversation. The library keeps every line of an answer, also of one without end."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._left = ANSWER_BYTES
+
+    def readline(self, size: int) -> bytes:
+        said = self._file.readline(size)
+        self._left -= len(said)
+        if self._left < 0:
+            raise OSError(f"more than {ANSWER_BYTES:,} bytes of answers")
+        return said
+
+    def close(self) -> None:
+        self._file.close()
+
+
 class _Server(smtplib.SMTP):
-    """Tells the deadline of its socket as soon as there is one."""
+    """Tells the deadline of its socket as soon as there is one; reads a bounded number of bytes."""
 
     def __init__(self, place: tuple[str, int], timeout_s: float, deadline: Deadline, *, tls: bool) -> None:
         self._deadline = deadline
         self._tls = ssl.create_default_context() if tls else None
         # Our own name as it is: a full one may take a DNS time-out.
         super().__init__(*place, local_hostname=socket.gethostname(), timeout=timeout_s)
+
+    def getreply(self) -> tuple[int, bytes]:
+        if self.file is None and self.sock is not None:
+            self.file = _Bounded(self.sock.makefile("rb"))
+        return super().getreply()
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         sock = socket.create_connection((host, port), timeout)

@@ -111,6 +111,29 @@ def test_a_silence_after_it_means_that_nobody_knows() -> None:
     assert len(server.mails) == 1
 
 
+@pytest.mark.parametrize("taken", [b"\xff\xfe hello", b"354 go on", b"hello", b"999 what"])
+def test_an_answer_to_the_whole_mail_that_is_neither_yes_nor_no_leaves_it_unknown(taken: bytes) -> None:
+    with MailServer(Manners(taken=taken)) as server:
+        answer = send(target(server.port))
+    assert answer.heard is Heard.UNKNOWN
+    assert len(server.mails) == 1
+
+
+@pytest.mark.parametrize(
+    ("manners", "expected"),
+    [
+        (Manners(taken=b"250-and more\r\n" * 100_000), Heard.UNKNOWN),
+        (Manners(mail=b"250-and more\r\n" * 100_000), Heard.LATER),
+    ],
+    ids=["of the mail", "before"],
+)
+def test_an_answer_without_end_is_not_kept(manners: Manners, expected: Heard) -> None:
+    with MailServer(manners) as server:
+        answer = send(target(server.port))
+    assert answer.heard is expected
+    assert "more than 65,536 bytes" in answer.text
+
+
 def test_nobody_listens() -> None:
     answer = send(target(dead_port()))
     assert answer.heard is Heard.LATER
