@@ -21,9 +21,9 @@ from hermes_cron.backup.archive import MANIFEST, Writer, name_of
 from hermes_cron.backup.manifest import HISTORY, STORE, Entry, Key, Kind, LeftOut, Manifest, StoreFacts
 from hermes_cron.backup.parts import Found, shown
 from hermes_cron.backup.staging import staging, sync_folder
-from hermes_cron.backup.steady import steady
+from hermes_cron.backup.steady import Unreadable, steady
 from hermes_cron.backup.verify import Verified, verify_in
-from hermes_cron.errors import Conflict
+from hermes_cron.errors import BackupDamaged, Conflict
 from hermes_cron.files import explained
 
 SUFFIX = ".tar.gz"
@@ -59,11 +59,20 @@ def create(home: Path, file: Path, *, at: datetime, version: str, with_key: bool
             filling.end(manifest)
             out.flush()
             os.fsync(out.fileno())
-        proof = verify_in(made, aside / "proof")
+        proof = _proved(made, aside / "proof")
         _free(file)
         made.rename(file)
         sync_folder(file.parent)
     return Created(file=file, proof=proof)
+
+
+def _proved(made: Path, aside: Path) -> Verified:
+    """What is wrong now was wrong in the home: bytes were read right a moment ago."""
+    try:
+        return verify_in(made, aside)
+    except BackupDamaged as error:
+        fault = error.message.removeprefix(f"{made}: ")
+        raise BackupDamaged(f"no backup was made: {fault}", hint=error.hint, details=error.details) from error
 
 
 def _free(file: Path) -> None:
@@ -114,10 +123,9 @@ class _Filling:
             return None
         copy = self.aside / STORE
         mode, mtime = live.stat().st_mode & 0o777, int(live.stat().st_mtime)
-        store_copy.copy(live, copy)
+        facts = store_copy.copy(live, copy)
         found = Found(path=STORE.encode(), kind=Kind.FILE, mode=mode, mtime=mtime)
         self._file(found, place=os.fsencode(copy))
-        facts = store_copy.facts(copy)
         copy.unlink()
         return facts
 
@@ -144,8 +152,8 @@ class _Filling:
             with steady(place, self.aside) as read:
                 entry = Entry(path=path, kind=Kind.FILE, mode=found.mode, size=read.size, sha256=read.sha256)
                 self.writer.add(name_of(path), entry, mtime=found.mtime, data=read.data)
-        except PermissionError as error:
-            self.left_out.append(LeftOut(path=path, why=f"cannot be read: {error.strerror}", fault=True))
+        except Unreadable as error:
+            self.left_out.append(LeftOut(path=path, why=f"cannot be read: {error}", fault=True))
             return
         self.entries.append(entry)
         if not read.calm:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LOCK = "hermes-cron.lock"
 _WAIT_S = 30.0
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""Git knows it without having it."""
 _KINDS = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 
 
@@ -69,11 +71,13 @@ def look(git: Path) -> HistoryFacts:
     commits = 0
     while waiting:
         oid = waiting.pop()
+        seen.add(oid)
+        if oid == _EMPTY_TREE:
+            continue
         if oid not in objects:
             raise ValueError(f"object {oid} is missing")
         kind, needs = objects[oid]
         commits += kind == b"commit"
-        seen.add(oid)
         waiting |= needs - seen
     return HistoryFacts(commits=commits, objects=len(objects))
 

@@ -32,9 +32,16 @@ class Steady:
     calm: bool
 
 
+class Unreadable(Exception):
+    """The file is there and cannot be read; the text says why."""
+
+
 @contextlib.contextmanager
 def steady(place: bytes, aside: Path) -> Iterator[Steady]:
-    """The file's bytes; large ones lie in the folder ``aside`` meanwhile. Never follows a link. Raises OSError."""
+    """The file's bytes; large ones lie in the folder ``aside`` meanwhile. Never follows a link.
+
+    Raises ``FileNotFoundError`` where there is no file any more, ``Unreadable``, and OSError for ``aside``.
+    """
     for left in reversed(range(_TRIES)):
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=str(aside)) as spool:
             size, digest, calm = _read(place, spool)
@@ -46,16 +53,32 @@ def steady(place: bytes, aside: Path) -> Iterator[Steady]:
 
 def _read(place: bytes, spool: IO[bytes]) -> tuple[int, str, bool]:
     digest, size = hashlib.sha256(), 0
-    # A pipe in the file's place must not block: it is found to be none by the stat.
-    descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
-        before = os.fstat(descriptor)
+    with _opened(place) as file:
+        before = os.fstat(file.fileno())
         if not stat.S_ISREG(before.st_mode):
             raise FileNotFoundError(place)
-        while data := file.read(CHUNK):
+        while data := _some(file):
             spool.write(data)
             digest.update(data)
             size += len(data)
-        after = os.fstat(descriptor)
+        after = os.fstat(file.fileno())
     calm = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and size == after.st_size
     return size, digest.hexdigest(), calm
+
+
+def _opened(place: bytes) -> IO[bytes]:
+    """A pipe in the file's place does not block: it is found to be none by its stat."""
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise Unreadable(error.strerror) from error
+    return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def _some(file: IO[bytes]) -> bytes:
+    try:
+        return file.read(CHUNK)
+    except OSError as error:
+        raise Unreadable(error.strerror) from error

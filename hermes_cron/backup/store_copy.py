@@ -17,16 +17,18 @@ from hermes_cron.errors import HermesCronError, StoreDamaged
 _BUSY_S = 30.0
 
 
-def copy(store: Path, to: Path) -> None:
-    """``to`` must not exist. Raises ``StoreDamaged``, or what opening the store met."""
+def copy(store: Path, to: Path) -> StoreFacts:
+    """``to`` must not exist; what it holds then. Raises ``StoreDamaged``, or what opening the store met."""
     try:
         with closing(_opened(store, "mode=rw")) as live, closing(sqlite3.connect(to)) as made:
             made.execute("PRAGMA synchronous=OFF")  # a power cut here leaves no backup in any case
             live.backup(made)
+        return facts(to)
     except sqlite3.DatabaseError as error:
         if "malformed" in str(error) or "not a database" in str(error):
             raise StoreDamaged(
-                f"the store is damaged: {error}", hint="restore an older backup: hermes-cron backup restore --help"
+                f"no backup was made: the store is damaged: {error}",
+                hint="restore an older one: hermes-cron backup restore FILE --to FOLDER",
             ) from error
         raise HermesCronError(
             f"{store} cannot be copied: {error}", hint=f"ls -l {store} ; df -h {to.parent}"
@@ -36,13 +38,10 @@ def copy(store: Path, to: Path) -> None:
 def facts(path: Path) -> StoreFacts:
     """Schema and counts of a copy that nobody writes. Raises ``sqlite3.DatabaseError``."""
     with closing(_opened(path, "mode=ro&immutable=1")) as conn:
-        tables = [
-            str(name)
-            for (name,) in conn.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
-            )
-        ]
-        rows = {name: int(conn.execute(f"SELECT count(*) FROM {_quoted(name)}").fetchone()[0]) for name in tables}  # noqa: S608  # the file's own names
+        named = conn.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+        rows = {str(name): 0 for (name,) in sorted(named)}
+        for name in rows:
+            (rows[name],) = conn.execute(f"SELECT count(*) FROM {_quoted(name)}").fetchone()  # noqa: S608  # the file's own names
         return StoreFacts(schema=int(conn.execute("PRAGMA user_version").fetchone()[0]), rows=rows)
 
 

@@ -72,10 +72,13 @@ class _Unpacking:
             raise self._unsafe(member, "is no file, folder or link")
         if path in self.found:
             raise self._unsafe(member, "is there twice")
-        parent = self.found.get(os.path.dirname(path))
-        if path and (parent is None or parent.kind is not Kind.FOLDER):
+        parent = kind if not path else self._kind(os.path.dirname(path))
+        if parent is not Kind.FOLDER:
             raise self._unsafe(member, "lies in no folder of the archive")
         self.found[path] = self._made(path, kind, member, data)
+
+    def _kind(self, path: str) -> Kind | None:
+        return None if path not in self.found else self.found[path].kind
 
     def finish(self) -> None:
         """Links, then times and modes of folders, innermost first."""
