@@ -110,9 +110,14 @@ class HistoryDesk:
         return _COMMIT.fullmatch(word) is not None and not (self._app.home.root / word).exists()
 
     def file(self, word: str) -> str:
-        """The path of the file that a word means; of a skill its SKILL.md. Raises ``NotFound``, ``NameAmbiguous``."""
+        """The path of the file that a word means; of a skill its SKILL.md, of the memory MEMORY.md.
+
+        Raises ``NotFound``, ``NameAmbiguous``.
+        """
         found = self.part(word)
-        return f"{found.path}/SKILL.md" if found.kind == "skill" else found.path
+        if found.kind == "skill":
+            return f"{found.path}/SKILL.md"
+        return "memories/MEMORY.md" if found.path == "memories" else found.path
 
     def blame(self, path: str) -> list[Line]:
         """Each line with the snapshot that it came with. Raises ``NotFound``, and ``Usage`` for what is no text."""

@@ -133,9 +133,14 @@ def parts_of(paths: Collection[str], skills: Collection[str]) -> dict[Part, list
 
 
 def rows(
-    objects: Objects, now: Oid, wanted: Oid, diffs: Sequence[FileDiff], versions: dict[str, list[Version]]
+    objects: Objects,
+    now: Oid,
+    wanted: Oid,
+    diffs: Sequence[FileDiff],
+    versions: dict[str, list[Version]],
+    aim: set[str],
 ) -> Iterator[Row]:
-    """``versions`` by the path of each skill among the parts, oldest first."""
+    """``versions`` by the path of each skill among the parts, oldest first; ``aim``: commits up to the wanted state."""
     by_path = {diff.path: diff for diff in diffs}
     for part, paths in parts_of(by_path, skills_of(objects, now, wanted)).items():
         there, then = (objects.files(tree, below=os.fsencode(part.path)) for tree in (now, wanted))
@@ -146,7 +151,8 @@ def rows(
             added=sum(by_path[path].added for path in paths),
             removed=sum(by_path[path].removed for path in paths),
             from_version=_number(objects, known, part, there),
-            to_version=_number(objects, known, part, then),
+            to_version=_number(objects, [it for it in known if it.commit.id in aim], part, then)
+            or _number(objects, known, part, then),
         )
 
 

@@ -32,12 +32,14 @@ def described(
     diffs = tuple(text.shown(objects, plan.changes))
     parts = parts_of([it.path for it in diffs], skills_of(objects, now, plan.tree))
     known = {it.path: versions(snapshots, it.path) for it in parts if it.kind is Kind.SKILL}
+    since = _since(commits, asked)
+    aim = commits.keys() - set(asked.undoes) - {it.id for it in since}
     return Task(
         asked=asked,
         plan=plan,
         diffs=diffs,
-        rows=tuple(rows(objects, now, plan.tree, diffs, known)),
-        kept=tuple(_kept(objects, plan.kept, _since(commits, asked), commits)),
+        rows=tuple(rows(objects, now, plan.tree, diffs, known, aim)),
+        kept=tuple(_kept(objects, plan.kept, since, commits)),
         clashes=tuple(_clashes(snapshots, objects, asked, plan, commits)),
         stays=stays,
     )

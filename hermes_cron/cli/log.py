@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,16 +28,16 @@ _TEXTS = {
         "gone": "{reason} (removed)",
         "none": "{name} has no version in the history yet.  hermes-cron snapshots create",
         "more": "{n} older: --limit {all}",
-        "skill": "what one changed: hermes-cron skills diff {name}@{v}     back: hermes-cron skills restore {name}@{v}",
-        "file": "what one changed: hermes-cron snapshots show {id}     back: hermes-cron snapshots restore {id} {path}",
+        "skill": "what one changed: hermes-cron skills diff {name}@{v}     back: hermes-cron skills restore {name}@{back}",
+        "file": "what one changed: hermes-cron snapshots show {id}     back: hermes-cron snapshots restore {back_id} {path}",
     },
     "zh": {
         "headers": ("版本", "时间", "谁", "运行", "编号", "原因"),
         "gone": "{reason}（已删除）",
         "none": "{name} 在历史中还没有版本。  hermes-cron snapshots create",
         "more": "更早的还有 {n} 个：--limit {all}",
-        "skill": "看改动：hermes-cron skills diff {name}@{v}     恢复：hermes-cron skills restore {name}@{v}",
-        "file": "看改动：hermes-cron snapshots show {id}     恢复：hermes-cron snapshots restore {id} {path}",
+        "skill": "看改动：hermes-cron skills diff {name}@{v}     恢复：hermes-cron skills restore {name}@{back}",
+        "file": "看改动：hermes-cron snapshots show {id}     恢复：hermes-cron snapshots restore {back_id} {path}",
     },
 }  # fmt: skip
 
@@ -68,9 +69,16 @@ def told(state: Cli, part: Part, *, limit: int) -> None:
     state.out(output.table(rows, texts["headers"], max_columns=state.columns))
     if len(everything) > len(known):
         state.note(str(texts["more"]).format(n=len(everything) - len(known), all=len(everything)))
-    at = known[min(1, len(known) - 1)]
-    form = str(texts["skill" if part.kind == "skill" else "file"])
-    state.note(form.format(name=part.name, v=at.number, id=snapshot_words.short(at.commit), path=part.path))
+    newest, back = known[0], known[min(1, len(known) - 1)]
+    said = {
+        "name": part.name,
+        "path": shlex.quote(part.path),
+        "v": newest.number,
+        "id": snapshot_words.short(newest.commit),
+        "back": back.number,
+        "back_id": snapshot_words.short(back.commit),
+    }
+    state.note(str(texts["skill" if part.kind == "skill" else "file"]).format(**said))
 
 
 def _row(state: Cli, version: Version, gone: str) -> list[str]:

@@ -13,7 +13,7 @@ from hermes_cron.cli.who import person
 from hermes_cron.errors import Conflict, PersonNeeded
 
 if TYPE_CHECKING:
-    from hermes_cron.history_plan import Clashing, Done, Row, Task
+    from hermes_cron.history_plan import Done, Row, Task
 
 _TEXTS: dict[str, dict[str, str]] = {
     "en": {
@@ -25,7 +25,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "kept": "kept", "stays": "stays", "cannot": "cannot",
         "comes back": "{name} comes back", "comes back as": "{name} comes back as @{to}", "goes": "{name} goes",
         "versions": "{name} @{old} -> @{to}", "new_version": "{name} @{old} -> a new version, {counts}",
-        "lines": "{name}  {counts}",
+        "lines": "{name}: {counts}",
         "edit_not_run": "your edit of {name} at {at} (not by the run)",
         "edit_since": "your edit of {name} at {at} (made since)",
         "message": "{n} message to {name}", "messages": "{n} messages to {name}",
@@ -48,7 +48,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "kept": "保留", "stays": "不变", "cannot": "无法撤销",
         "comes back": "{name} 恢复", "comes back as": "{name} 恢复为 @{to}", "goes": "{name} 移除",
         "versions": "{name} @{old} -> @{to}", "new_version": "{name} @{old} -> 新版本，{counts}",
-        "lines": "{name}  {counts}",
+        "lines": "{name}: {counts}",
         "edit_not_run": "您于 {at} 对 {name} 的修改（不是该运行所做）",
         "edit_since": "您于 {at} 对 {name} 的修改（在此之后）",
         "message": "发往 {name} 的 {n} 条消息", "messages": "发往 {name} 的 {n} 条消息",
@@ -72,7 +72,7 @@ def done(state: Cli, task: Task, command: Sequence[str]) -> int:
     versions, ``PersonNeeded`` with the plan where nobody can be asked."""
     texts = _TEXTS[state.lang]
     if task.clashes:
-        raise _conflict(state, task.clashes)
+        raise _conflict(state, task, command)
     if not task.rows:
         return _nothing(state, task)
     if not _agreed(state, task, command):
@@ -182,13 +182,13 @@ def _cannot(task: Task, texts: dict[str, str]) -> Iterator[tuple[str, str]]:
         yield texts["cannot"], texts[kind if count == 1 else f"{kind}s"].format(n=count, name=name)
 
 
-def _conflict(state: Cli, clashes: Sequence[Clashing]) -> Conflict:
+def _conflict(state: Cli, task: Task, command: Sequence[str]) -> Conflict:
     def version(commit: Any) -> str:
         at = snapshot_words.at(state, commit.at)
         return f"{snapshot_words.short(commit)}, {snapshot_words.who(commit, state.lang)}, {at}: {commit.reason}"
 
     told, found = [], []
-    for it in clashes:
+    for it in task.clashes:
         diff = [line for line in state.app.redact(it.diff.text).split("\n") if line and not _is_head(line)]
         cut = [*diff[:_DIFF_LINES], *(["..."] if len(diff) > _DIFF_LINES else [])]
         told += [it.path, f"  - now     {version(it.now_from)}", f"  + wanted  {version(it.wanted_from)}"]
@@ -201,12 +201,13 @@ def _conflict(state: Cli, clashes: Sequence[Clashing]) -> Conflict:
                 "diff": "\n".join(diff),
             }
         )
-    first = clashes[0]
+    first = task.clashes[0]
     look = shlex.join(["hermes-cron", "diff", snapshot_words.short(first.wanted_from), first.path])
+    drop = f"\nor drop your edits too: {shlex.join(['hermes-cron', *command, '--exact'])}"
     return Conflict(
         f"{len(found)} {'file was' if len(found) == 1 else 'files were'} changed since in the same place; "
         "nothing was done",
-        hint=f"{look}, then edit the file, or leave it out",
+        hint=f"{look}, edit the file, then again" + (drop if task.asked.verb == "restore" else ""),
         details={"conflicts": found, "versions": "\n".join(told)},
     )
 
