@@ -6,6 +6,7 @@ generated from it. Issues that bring a setting add a row.
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -339,10 +340,12 @@ def _kind(value: object) -> str:
 
 def _range_fault(setting: Setting, value: float) -> str | None:
     low, high = setting.low, setting.high
-    if value != value or (low is not None and value < low) or (high is not None and value > high):  # noqa: PLR0124 NaN
-        bounds = f"{low:g} to {high:g}" if low is not None and high is not None else f"at least {low:g}"
-        return f"must be {bounds}, not {value}"
-    return None
+    endless = isinstance(value, float) and not math.isfinite(value)  # inf and nan would cap nothing
+    if not endless and (low is None or value >= low) and (high is None or value <= high):
+        return None
+    if low is not None and high is not None:
+        return f"must be {low:g} to {high:g}, not {value}"
+    return f"must be a number that ends, not {value}" if endless else f"must be at least {low:g}, not {value}"
 
 
 def _text_fault(setting: Setting, value: str) -> str | None:

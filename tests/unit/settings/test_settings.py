@@ -96,6 +96,14 @@ cached = 0.1
         ("catch_up_hours = -1", "config.toml:1: catch_up_hours: must be 0 to 8784, not -1"),
         ("catch_up_hours = nan", "config.toml:1: catch_up_hours: must be 0 to 8784, not nan"),
         ("catch_up_hours = inf", "config.toml:1: catch_up_hours: must be 0 to 8784, not inf"),
+        (
+            "[budget]\ncost_usd_per_day = nan",
+            "config.toml:2: budget.cost_usd_per_day: must be a number that ends, not nan",
+        ),
+        (
+            "[budget]\ncost_usd_per_day = inf",
+            "config.toml:2: budget.cost_usd_per_day: must be a number that ends, not inf",
+        ),
         ("[prices.m]\ninput = -0.5\noutput = 1", "config.toml:2: prices.m.input: must be at least 0, not -0.5"),
         ("model.stream = 1", "config.toml:1: model.stream: must be true or false, not a whole number"),
         ('language = "de"', 'config.toml:1: language: must be one of en, zh, not "de"'),
