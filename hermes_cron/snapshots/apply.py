@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import secrets
 import stat
@@ -17,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hermes_cron import files
 from hermes_cron.errors import SnapshotFailed
 from hermes_cron.files import explained
 from hermes_cron.snapshots import names
@@ -52,10 +54,10 @@ class Staged:
     """New files that lie beside their places. ``enter`` puts them there, ``discard`` removes them."""
 
     home: bytes
+    ledger: Path
     changes: list[Difference] = field(default_factory=list)
     kept: set[bytes] = field(default_factory=set)
     waiting: dict[bytes, bytes] = field(default_factory=dict)
-    made: list[bytes] = field(default_factory=list)
     _touched: set[bytes] = field(default_factory=set)
 
     def enter(self) -> Applied:
@@ -80,22 +82,35 @@ class Staged:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
         self.waiting.clear()
-        for folder in reversed(self.made):
-            with contextlib.suppress(OSError):
-                os.rmdir(folder)
-        self.made.clear()
+        drop_new_folders(self.home, self.ledger)
 
-    def prepare(self, objects: Objects, path: bytes, before: Entry | None, after: Entry | None) -> None:
-        """Look whether the place is as before, and write what is to come beside it."""
+    def look(self, objects: Objects, path: bytes, before: Entry | None, after: Entry | None) -> None:
+        """Take it on, if the place is as before."""
         now = present(self.home, path, _sizes(objects, before, after))
-        if now == after:
-            return
-        if now != before:
+        if now == before:
+            self.changes.append((path, before, after))
+        elif now != after:
             self.kept.add(path)
-            return
-        self.changes.append((path, before, after))
-        if after is not None and after.mode is not Mode.FOLDER and not _only_bits(before, after):
-            self.waiting[path] = self._write(path, objects.read(after.oid), after)
+
+    def write(self, objects: Objects) -> None:
+        """What is to come, beside its place. New folders are noted first: an empty one could be a person's."""
+        coming = [(path, after) for path, before, after in self.changes if after is not None and _is_new(before, after)]
+        new = sorted({folder for path, _ in coming for folder in self._missing(path)})
+        if new:
+            names_of = [os.fsdecode(os.path.relpath(folder, self.home)) for folder in new]
+            files.write_atomic(self.ledger, json.dumps(names_of).encode(), mode=0o600)
+        for path, after in coming:
+            with explained(Path(os.fsdecode(place_of(self.home, path)))):
+                self.waiting[path] = self._write(path, objects.read(after.oid), after)
+
+    def _missing(self, path: bytes) -> Iterator[bytes]:
+        at = self.home
+        for part in path.split(b"/")[:-1]:
+            at = os.path.join(at, part)
+            if not os.path.lexists(at):
+                yield at
+            elif not _is_folder(at, root=os.path.dirname(at) == self.home):
+                return
 
     def _write(self, path: bytes, data: bytes, entry: Entry) -> bytes:
         temporary = os.path.join(self._folder_for(path), OURS + secrets.token_hex(6).encode())
@@ -125,7 +140,6 @@ class Staged:
             further = os.path.join(at, part)
             if not os.path.lexists(further):
                 _make_like(at, further)
-                self.made.append(further)
                 self._touched.add(at)
             elif not _is_folder(further, root=at == self.home):
                 break
@@ -196,20 +210,39 @@ class Staged:
             del self.waiting[path]
 
 
-def stage(root: Path, objects: Objects, changes: Iterable[Difference]) -> Staged:
-    """Write what is new beside its place. Raises ``DiskFull``, ``NotWritable``; nothing is changed then."""
-    staged = Staged(home=os.fsencode(root))
+def stage(root: Path, objects: Objects, changes: Iterable[Difference], ledger: Path) -> Staged:
+    """Write what is new beside its place. Raises ``DiskFull``, ``NotWritable``; nothing is changed then.
+
+    ``ledger`` is where new folders are noted until everything is in place.
+    """
+    staged = Staged(home=os.fsencode(root), ledger=ledger)
     try:
         for path, before, after in changes:
-            if not names.below_roots(path):
-                continue
-            _refuse_unfit(path, before, after)
-            with explained(root / os.fsdecode(path)):
-                staged.prepare(objects, path, before, after)
+            if names.below_roots(path):
+                _refuse_unfit(path, before, after)
+                with explained(root / os.fsdecode(path)):
+                    staged.look(objects, path, before, after)
+        staged.write(objects)
     except BaseException:
         staged.discard()
         raise
     return staged
+
+
+def drop_new_folders(home: bytes, ledger: Path) -> None:
+    """Remove the noted folders that nothing came into, with the drafts in them."""
+    try:
+        noted = json.loads(ledger.read_bytes())
+    except FileNotFoundError:
+        return
+    for name in reversed(noted):
+        folder = os.path.join(home, os.fsencode(name))
+        with contextlib.suppress(OSError):
+            for inside in os.listdir(folder):
+                if inside.startswith(OURS):
+                    os.unlink(os.path.join(folder, inside))
+            os.rmdir(folder)
+    ledger.unlink(missing_ok=True)
 
 
 def _refuse_unfit(path: bytes, *entries: Entry | None) -> None:
@@ -281,6 +314,11 @@ def _link_new(temporary: bytes, place: bytes) -> None:
 def _alike(before: Entry, after: Entry) -> bool:
     """Whether one can take the other's place in one step."""
     return (before.mode is Mode.FOLDER) == (after.mode is Mode.FOLDER)
+
+
+def _is_new(before: Entry | None, after: Entry) -> bool:
+    """Whether its bytes have to be written."""
+    return after.mode is not Mode.FOLDER and not _only_bits(before, after)
 
 
 def _only_bits(before: Entry | None, after: Entry) -> bool:

@@ -17,7 +17,7 @@ from hermes_cron.snapshots.commits import USER, Commit, Why
 from hermes_cron.snapshots.faults import explained
 from hermes_cron.snapshots.pack import BLOB, COMMIT, Kind, Oid
 from hermes_cron.snapshots.read import BRANCH, head_of
-from hermes_cron.snapshots.scan import Base, LeftOut, Rules, StatCache, look_at, scan
+from hermes_cron.snapshots.scan import LeftOut, Rules, StatCache, look_at, not_of_the_home, scan
 from hermes_cron.snapshots.trees import EMPTY_TREE, PLAIN, Entry, Mode, Objects, plain_entry
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Held:
             self.objects.new.clear()
             return Changed(before=before, after=None, left_out=left_out)
         with explained():
-            staged = apply.stage(self.root, self.objects, self.objects.changed(before.tree, tree))
+            staged = apply.stage(self.root, self.objects, self.objects.changed(before.tree, tree), self._ledger)
         try:
             with explained():
                 after = wanted if isinstance(wanted, Commit) else self.commit(why, tree, (before.id, *parents))
@@ -182,10 +182,11 @@ class Held:
                 reference.set_target(oid, reason)
 
     def finish(self) -> None:
-        """Do the rest of a change whose process died."""
+        """Do the rest of a change whose process died, or remove what it had begun."""
         try:
             found = json.loads(self.marker.read_bytes())
         except FileNotFoundError:
+            apply.drop_new_folders(os.fsencode(self.root), self._ledger)
             return
         except ValueError as error:
             raise SnapshotFailed(f"{self.marker} is damaged", hint=f"rm {self.marker}") from error
@@ -196,8 +197,13 @@ class Held:
         elif head.id != target.id and self.repository.descendant_of(head.id, target.id):
             files.remove(self.marker)  # history went on from it, so it was finished
             return
-        staged = apply.stage(self.root, self.objects, self.objects.changed(base.tree, target.tree))
+        staged = apply.stage(self.root, self.objects, self.objects.changed(base.tree, target.tree), self._ledger)
         self._entered(staged, base, target, ())
+
+    def sweep(self) -> None:
+        """Remove the drafts of a process that died: every full look does."""
+        self.seen()
+        self.objects.new.clear()
 
     def tidy(self) -> None:
         """Many small packs become one."""
@@ -206,6 +212,10 @@ class Held:
     @property
     def marker(self) -> Path:
         return self.path / MARKER
+
+    @property
+    def _ledger(self) -> Path:
+        return self.path / "hermes-cron-folders"
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -218,7 +228,7 @@ class Held:
     def _scanned(self, head: Commit | None) -> tuple[Oid, tuple[LeftOut, ...]]:
         place = self.path / "hermes-cron-stat"
         cache = StatCache.load(place, self.rules)
-        base = Base.of(self.objects, None if head is None else head.tree)
+        base = not_of_the_home(self.objects, None if head is None else head.tree)
         found = scan(self.root, self.objects, cache, self.rules, base, now_ns=self.now_ns)
         if head is None or head.tree != found.tree:
             fresh = self.objects.changed(None if head is None else head.tree, found.tree)

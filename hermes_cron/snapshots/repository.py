@@ -178,6 +178,8 @@ class SnapshotRepository:
                     now_ns=now_ns,
                 )
                 held.finish()
+                if died:
+                    held.sweep()
             yield held
             with explained():
                 held.tidy()

@@ -159,7 +159,8 @@ def _pack(held: Held) -> None:
     edge_ns = held.now_ns - _GRACE_NS
     remove_packs([path for path in folder.glob("pack-*.pack") if path != kept and _may_go(path, wanted, edge_ns)])
     for path in folder.glob("*"):
-        lonely = path.suffix == ".idx" and not path.with_suffix(".pack").exists()
+        other = {".idx": ".pack", ".pack": ".idx"}.get(path.suffix)
+        lonely = other is not None and not path.with_suffix(other).exists()
         if (lonely or path.name.startswith(("tmp_", "pack_"))) and path.stat().st_mtime_ns < edge_ns:
             path.unlink(missing_ok=True)
     for loose in (held.path / "objects").glob("[0-9a-f][0-9a-f]/*"):

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -116,30 +117,23 @@ class Scan:
     left_out: tuple[LeftOut, ...]
 
 
-@dataclass(slots=True, kw_only=True)
-class Base:
-    """What the last snapshot had: names at its root that are not the home's, and empty folders."""
-
-    others: dict[bytes, Entry] = field(default_factory=dict)
-    empty: frozenset[bytes] = frozenset()
-
-    @classmethod
-    def of(cls, objects: Objects, tree: Oid | None) -> Base:
-        if tree is None:
-            return cls()
-        entries = objects.entries(tree)
-        others = {name: entry for name, entry in entries.items() if name not in names.ROOTS and name != KEPT_ASIDE}
-        return cls(others=others, empty=objects.aside(tree).empty)
+def not_of_the_home(objects: Objects, tree: Oid | None) -> dict[bytes, Entry]:
+    """Names at the root of the last snapshot that a shared history brought, and that stay in it."""
+    entries = {} if tree is None else objects.entries(tree)
+    return {name: entry for name, entry in entries.items() if name not in names.ROOTS and name != KEPT_ASIDE}
 
 
-def scan(root: Path, objects: Objects, cache: StatCache, rules: Rules, base: Base, *, now_ns: int) -> Scan:
+def scan(
+    root: Path, objects: Objects, cache: StatCache, rules: Rules, others: Mapping[bytes, Entry], *, now_ns: int
+) -> Scan:
     """Look at the home. ``cache`` is brought up to date in memory; save it when the snapshot is made.
 
-    ``now_ns`` is the file system's time. Files that a dead holder of the lock left are removed.
+    ``others`` stay at the root of the tree. ``now_ns`` is the file system's time. Drafts that a dead holder of the lock
+    left are removed.
     """
-    look = _Look(os.fsencode(root), objects, cache.known, rules, base.empty, now_ns - _RACY_NS)
+    look = _Look(os.fsencode(root), objects, cache.known, rules, now_ns - _RACY_NS)
     look.sweep_beside_settings()
-    here = dict(base.others)
+    here = dict(others)
     for name in names.ROOTS:
         entry = look.root(name)
         if entry is not None:
@@ -154,7 +148,7 @@ def scan(root: Path, objects: Objects, cache: StatCache, rules: Rules, base: Bas
 
 def look_at(root: Path, objects: Objects, path: bytes, rules: Rules) -> tuple[Entry | None, LeftOut | None]:
     """One path as a full look would find it: a file or link; None for nothing and for a folder."""
-    look = _Look(os.fsencode(root), objects, {}, rules, frozenset(), 0)
+    look = _Look(os.fsencode(root), objects, {}, rules, 0)
     found = look.alone(path)
     return found, look.left_out[0] if look.left_out else None
 
@@ -169,18 +163,16 @@ def why_not(path: bytes, mode: Mode, data: bytes, rules: Rules) -> str | None:
 class _Look:
     def __init__(
         self, root: bytes, objects: Objects, known: dict[bytes, tuple[Stamp, Oid]], rules: Rules,
-        was_empty: frozenset[bytes], edge_ns: int,
+        edge_ns: int,
     ) -> None:  # fmt: skip
         self.left_out: list[LeftOut] = []
         self.seen: dict[bytes, tuple[Stamp, Oid]] = {}
         self.bits: dict[bytes, int] = {}
         self.empty: set[bytes] = set()
-        self._swept: set[bytes] = set()
         self._root = root
         self._objects = objects
         self._known = known
         self._rules = rules
-        self._was_empty = was_empty
         self._edge_ns = edge_ns
 
     def root(self, name: bytes) -> Entry | None:
@@ -195,7 +187,7 @@ class _Look:
             return self._file(name, found) if stat.S_ISREG(found.st_mode) else self._leave(name, "no plain file")
         if not stat.S_ISDIR(found.st_mode):
             return self._leave(name, "no folder")
-        return self._folder(name, is_root=True)
+        return self._folder(name)
 
     def alone(self, path: bytes) -> Entry | None:
         parts = path.split(b"/")
@@ -208,7 +200,7 @@ class _Look:
             return None if stat.S_ISDIR(found.st_mode) else self._one(path, found)
         return None
 
-    def _folder(self, path: bytes, *, is_root: bool = False) -> Entry | None:
+    def _folder(self, path: bytes) -> Entry | None:
         if path.count(b"/") >= names.MAX_DEPTH:
             return self._leave(path, "too deep")
         try:
@@ -217,22 +209,16 @@ class _Look:
         except OSError as error:
             return self._leave(path, f"cannot be listed: {error.strerror}")
         here: dict[bytes, Entry] = {}
-        there = swept = 0
+        there = 0
         for entry in inside:
-            inner = path + b"/" + entry.name
             if entry.name.startswith(OURS):
-                swept += self._sweep(inner)
+                self._sweep(path + b"/" + entry.name)
             elif not entry.name.startswith(_TEMPORARY):
-                kept = self._entry(inner, entry)
-                if inner in self._swept:
-                    swept += 1
-                else:
-                    there += 1
+                there += 1
+                kept = self._entry(path + b"/" + entry.name, entry)
                 if kept is not None and kept.oid != EMPTY_TREE:
                     here[entry.name] = kept
-        if not there and not is_root:
-            if swept and path not in self._was_empty and self._sweep(path):
-                return None  # made by a change that was killed before it happened
+        if not there and path not in names.ROOTS:
             self.empty.add(path)
         return Entry(Mode.FOLDER, self._objects.put(TREE, encode(here)) if here else EMPTY_TREE)
 
@@ -300,16 +286,9 @@ class _Look:
                     if name.startswith(OURS):
                         os.unlink(os.path.join(folder, name))
 
-    def _sweep(self, path: bytes) -> bool:
-        place = os.path.join(self._root, path)
+    def _sweep(self, path: bytes) -> None:
         with contextlib.suppress(OSError):
-            if os.path.isdir(place) and not os.path.islink(place):
-                os.rmdir(place)
-            else:
-                os.unlink(place)
-            self._swept.add(path)
-            return True
-        return False
+            os.unlink(os.path.join(self._root, path))
 
     def _leave(self, path: bytes, why: str) -> Entry | None:
         """Always None, so that it can be returned."""
