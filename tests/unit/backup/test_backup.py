@@ -19,6 +19,7 @@ from hermes_cron.backup import create as creating
 from hermes_cron.backup.create import Created, create, default_name
 from hermes_cron.backup.manifest import Key
 from hermes_cron.backup.restore import restore
+from hermes_cron.backup.steady import Unreadable, steady
 from hermes_cron.backup.verify import verify
 from hermes_cron.errors import BackupDamaged, Conflict, NotFound, StoreDamaged
 from hermes_cron.files import TEMP_PREFIX
@@ -131,6 +132,20 @@ def test_usual_tools_open_it(odd: Home, tmp_path: Path) -> None:
     unpacked = tmp_path / "by tar" / "hermes-cron-backup" / "home"
     assert tree(unpacked) == tree(odd.root)
     (unpacked / "outputs" / "locked").chmod(0o755)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_a_fault_that_is_named(home: Home) -> None:
+    (home.jobs / "mine.md").write_text("x")
+    (home.jobs / "mine.md").chmod(0)
+    (left,) = backed_up(home).proof.manifest.left_out
+    assert (left.path, left.fault) == ("jobs/mine.md", True)
+
+
+def test_a_file_that_the_disk_does_not_give_is_told_from_a_disk_that_takes_no_more(tmp_path: Path) -> None:
+    """The kernel gives no byte at the beginning of this one, as a broken disk would not."""
+    with pytest.raises(Unreadable, match="error"), steady(b"/proc/self/mem", tmp_path):
+        pass
 
 
 GROW = """
