@@ -152,8 +152,8 @@ class HistoryDesk:
     def version(self, part: Part, number: int | None) -> tuple[Version | None, Version]:
         """The one before it, and the version with this number, or the newest. Raises ``NotFound``."""
         known = self.versions(part.path)
-        if not known or not 1 <= (number or len(known)) <= len(known):
-            said = f"{len(known)} versions" if known else "no version yet"
+        if not known or not 1 <= (len(known) if number is None else number) <= len(known):
+            said = f"{len(known)} version{'s' if len(known) > 1 else ''}" if known else "no version yet"
             raise NotFound(f"{part.name} has {said} in the history", hint=f"hermes-cron log {part.path}")
         at = (number or len(known)) - 1
         return known[at - 1] if at else None, known[at]

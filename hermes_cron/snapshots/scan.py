@@ -220,7 +220,7 @@ class _Look:
                     here[entry.name] = kept
         if not there and path not in names.ROOTS:
             self.empty.add(path)
-        return Entry(Mode.FOLDER, self._objects.put(TREE, encode(here)) if here else EMPTY_TREE)
+        return Entry(Mode.FOLDER, self._objects.put(TREE, encode(here)))
 
     def _entry(self, path: bytes, entry: os.DirEntry[bytes]) -> Entry | None:
         if names.is_dotgit(entry.name):
