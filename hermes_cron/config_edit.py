@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from hermes_cron import config_keys, files
+from hermes_cron import config_keys
 from hermes_cron.config_keys import Scalar, Setting
 from hermes_cron.errors import ConfigError, NotFound, SecretInPlainSight, Usage
-from hermes_cron.settings import Environment, Settings, environment
+from hermes_cron.settings import Environment, Settings
 
 if TYPE_CHECKING:
+    from hermes_cron.domain.file_edit import Edits
     from hermes_cron.home import Home
 
 Keys = tuple[str, ...]
+Keep = Callable[[Callable[[], "Edits"]], object]
+"""Makes the edits, with the state before in the history (``domain.file_edit.Change``)."""
 
 
 def keys_of(name: str) -> Keys:
@@ -76,28 +78,40 @@ def typed(setting: Setting, keys: Keys, text: str) -> Scalar:
     return value
 
 
-def edit_config(home: Home, changes: Mapping[str, Scalar | None], env: Environment | None = None) -> None:
-    """``change`` with keys as people spell them. None also removes a whole table: ``databases.prod``."""
+def spelled(changes: Mapping[str, Scalar | None]) -> dict[Keys, Scalar | None]:
+    """Keys as people spell them, and their words as the settings' types. None also removes a whole table:
+    ``databases.prod``. Raises as ``keys_of`` and ``typed``."""
     values: dict[Keys, Scalar | None] = {}
     for name, value in changes.items():
         keys = keys_of(name)
         setting = config_keys.find(keys)
         values[keys] = typed(setting, keys, value) if setting and isinstance(value, str) else value
-    change(home, environment() if env is None else env, values)
+    return values
 
 
-def change(home: Home, env: Environment, values: Mapping[Keys, Scalar | None]) -> None:
+def change(home: Home, env: Environment, values: Mapping[Keys, Scalar | None], *, keep: Keep) -> None:
     """Set keys, or remove those whose value is None, all or none; the result is validated before it is in place.
 
     Raises:
         ConfigError, SecretInPlainSight: the file would not be valid; it stays as it is.
         Conflict: someone else changed it meanwhile.
+        SnapshotFailed: what is there cannot be kept first.
     """
+    from hermes_cron.domain.file_edit import Put
+
+    def edits() -> Edits:
+        Settings.load(home, env)  # a fault that is there already is reported with its own line
+        before = home.config.read_bytes()
+        changed = _changed(before, values, home, env)
+        return {"config.toml": Put(data=changed.encode(), before=before)}
+
+    keep(edits)
+
+
+def _changed(data: bytes, values: Mapping[Keys, Scalar | None], home: Home, env: Environment) -> str:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    Settings.load(home, env)  # a fault that is there already is reported with its own line
-    data = home.config.read_bytes()
     try:
         document = tomlkit.parse(data.decode("utf-8-sig"))
         for keys, value in values.items():
@@ -112,7 +126,7 @@ def change(home: Home, env: Environment, values: Mapping[Keys, Scalar | None]) -
             "nothing was changed; set what belongs together at once: hermes-cron config set KEY=VALUE KEY=VALUE"
         )
         raise
-    files.replace_if_unchanged(home.config, changed.encode(), hashlib.sha256(data).hexdigest())
+    return changed
 
 
 def _put(document: object, keys: Keys, value: Scalar | None) -> None:

@@ -50,9 +50,14 @@ class Home:
         return self.root / "tools"
 
     @property
-    def trash(self) -> Path:
-        """Removed job files, so that a removal can be taken back."""
-        return self.root / "trash"
+    def history(self) -> Path:
+        """The snapshots: a bare git repository."""
+        return self.root / "snapshots.git"
+
+    @property
+    def unfinished_change(self) -> Path:
+        """There while a change of the home is under way, or since its process died (``snapshots.held.MARKER``)."""
+        return self.history / "hermes-cron-pending"
 
     @property
     def run(self) -> Path:

@@ -69,19 +69,29 @@ def contents(kind: Kind) -> tuple[ShippedFile, ...]:
     return tuple(sorted(_walk(top, ""), key=lambda file: file.path)) if top is not None else ()
 
 
+def missing(target: Path, kind: Kind) -> tuple[ShippedFile, ...]:
+    """What ``copy_to`` would write."""
+    if _is_shipped_one(target, kind):
+        return ()
+    known = _hashes(target / MANIFEST)
+    return tuple(file for file in contents(kind) if file.path not in known and not (target / file.path).exists())
+
+
+def _is_shipped_one(target: Path, kind: Kind) -> bool:
+    top = folder(kind)
+    return top is None or (isinstance(top, Path) and target.is_dir() and top.samefile(target))
+
+
 def copy_to(target: Path, kind: Kind) -> Copied:
     """Give a home's folder the shipped files it has never had. Nothing when the folder is the shipped one itself."""
-    top = folder(kind)
-    if top is None or (isinstance(top, Path) and target.is_dir() and top.samefile(target)):
+    if _is_shipped_one(target, kind):
         return Copied(new=(), kept=())
     manifest = target / MANIFEST
     known = _hashes(manifest)
-    new, kept = [], []
-    for file in contents(kind):
+    wanted = missing(target, kind)
+    new, kept = [], [file.path for file in contents(kind) if file not in wanted]
+    for file in wanted:
         place = target / file.path
-        if file.path in known or place.exists():
-            kept.append(file.path)
-            continue
         files.make_folder(place.parent)
         try:
             files.create_new(place, file.data, mode=0o755 if file.program else None)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hermes_cron.delivery.registry import TargetRegistry
     from hermes_cron.domain.command import ProcessGroup
     from hermes_cron.domain.event import Event
+    from hermes_cron.domain.file_edit import Edits
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
     from hermes_cron.domain.target import TargetConfig
@@ -63,7 +64,7 @@ class App:
     """One home's parts. Thread-safe once a part was made; ``close`` ends what was opened.
 
     ``actions`` are what jobs with ``action:`` run; ``language`` is the one reports are written in when a job's own
-    words do not say.
+    words do not say. ``person`` gives the login name behind a command, for the history.
     """
 
     def __init__(
@@ -74,12 +75,14 @@ class App:
         *,
         language: str = "en",
         actions: Mapping[str, Action] | None = None,
+        person: Callable[[], str] | None = None,
     ) -> None:
         self.home = home
         self.settings = settings
         self.clock = clock
         self.language = settings.language or language
         self.actions = actions or {}
+        self._person = person
         self._skills_read: tuple[float, SkillLibrary | None] = (0.0, None)
         self._settings_read: tuple[tuple[int, int, int] | None, Settings] = (None, settings)
         self._prices: tuple[Settings, Prices] | None = None
@@ -108,7 +111,27 @@ class App:
         """The job files."""
         from hermes_cron.jobs.files import JobFiles
 
-        return JobFiles(self.home)
+        return JobFiles(self.home, change=self.change)
+
+    def change(self, reason: str, edits: Callable[[], Edits], /, *, job: str | None = None) -> str | None:
+        """``domain.file_edit.Change``: what every command that changes files of the home calls."""
+        from hermes_cron.changes import Changes
+
+        return Changes(self.snapshots, self._person)(reason, edits, job=job)
+
+    def keep(self, reason: str) -> str | None:
+        """Commit what a command made in the home; None when the last snapshot has it already."""
+        from hermes_cron.snapshots.commits import CLI, Why
+
+        by = None if self._person is None else self._person()
+        made = self.snapshots.create(Why(actor=CLI, reason=reason, by=by)).after
+        return None if made is None else made.id
+
+    def keep_hand_edits(self) -> None:
+        """Commit what lies in the home as its user's, before a program adds to it."""
+        from hermes_cron.snapshots.held import BY_HAND
+
+        self.snapshots.create(BY_HAND)
 
     @cached_property
     def vault(self) -> Vault:
@@ -630,6 +653,13 @@ class App:
         opened = self.__dict__
         if "store" in opened:
             self.store.close()
+
+
+def settle(home: Home, clock: Clock) -> None:
+    """Finish a change whose process died; one that is under way in another process is waited for, not for long."""
+    from hermes_cron.snapshots.repository import SnapshotRepository
+
+    SnapshotRepository(home.root, clock, wait_s=2.0).settle()
 
 
 def _end_group(pgid: int, started: str, boot_id: str) -> None:

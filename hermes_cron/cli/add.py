@@ -250,7 +250,7 @@ def _write(state: Cli, order: _Order, wanted: str, *, given: bool, known: Known)
         try:
             state.app.jobs.create(name, order.data())
         except Conflict:
-            if given:
+            if given or state.app.jobs.find(name) is None:
                 raise
             continue
         return job

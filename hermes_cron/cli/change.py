@@ -75,10 +75,11 @@ def _messages(error: JobFileError) -> frozenset[str]:
     return frozenset(str(fault["message"]) for fault in faults) if isinstance(faults, list) else frozenset()
 
 
-def replaced(state: Cli, file: Opened, data: bytes) -> None:
-    """Put ``data`` in place and bring the store up to it. Raises Conflict when the file changed meanwhile."""
+def replaced(state: Cli, file: Opened, data: bytes, *, reason: str = "edit") -> None:
+    """Put ``data`` in place and bring the store up to it; ``reason`` is the verb. Raises Conflict when the file changed
+    meanwhile."""
     if data != file.data:
-        state.app.jobs.replace(file.listed.name, data, expected_hash=file.hash)
+        state.app.jobs.replace(file.listed.name, data, expected_hash=file.hash, reason=reason)
     state.app.sync_jobs(actor="cli", only={file.listed.file_name})
     state.app.wake()
 

@@ -83,7 +83,7 @@ def set_(
     words: list[str] = typer.Argument(None, help="KEY VALUE, or KEY=VALUE several times.", metavar="KEY VALUE"),
     unset: list[str] = typer.Option([], "--unset", help="Remove this key instead.", metavar="KEY"),
 ) -> None:
-    from hermes_cron.config_edit import change, keys_of, setting_of, typed
+    from hermes_cron.config_edit import keys_of, setting_of, typed
 
     state = cli()
     values: dict[tuple[str, ...], config_keys.Scalar | None] = {}
@@ -96,7 +96,7 @@ def set_(
         values[keys] = None
     if not values:
         raise Usage("nothing to set", hint="hermes-cron config set KEY VALUE")
-    change(state.home, state.environment, values)
+    state.configure(f"config set {', '.join(config_keys.dotted(keys) for keys in values)}", values)
     if state.json:
         state.emit_json({"changed": {config_keys.dotted(keys): value for keys, value in values.items()}})
         return

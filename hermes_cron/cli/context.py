@@ -6,7 +6,9 @@ click keeps the current command per thread.
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +24,8 @@ from hermes_cron.settings import Environment, Settings
 
 if TYPE_CHECKING:
     from hermes_cron.cli.commands import Language
+    from hermes_cron.config_edit import Keys
+    from hermes_cron.config_keys import Scalar
     from hermes_cron.ports import Clock
     from hermes_cron.wiring import App
 
@@ -47,6 +51,7 @@ class Cli:
     home_option: str | None = None
     lang_option: Language | None = None
     _app: App | None = field(default=None, repr=False)
+    _settled: bool = field(default=False, repr=False)
 
     # --- where -------------------------------------------------------------------------------------------------
 
@@ -67,7 +72,19 @@ class Cli:
         if not home.is_home():
             where = f" --home {self.home_option}" if self.home_option else ""
             raise HomeMissing(f"no home at {home.root}", hint=f"hermes-cron{where} init")
+        if not self._settled:
+            self._settled = True
+            self._settle(home)
         return home
+
+    def _settle(self, home: Home) -> None:
+        """Finish a change whose process died, whichever command comes next. Costs one look when there is none."""
+        if not home.unfinished_change.exists():
+            return
+        from hermes_cron.wiring import settle
+
+        with contextlib.suppress(HermesCronError):  # what changes the home says it, `status` and `doctor` show it
+            settle(home, self.clock)
 
     @cached_property
     def settings(self) -> Settings:
@@ -91,9 +108,18 @@ class Cli:
         """An app on another clock (``serve --clock-file``); closed when the command ends."""
         from hermes_cron.wiring import App
 
-        app = App(home=self.home, settings=self.settings, clock=clock, language=self.lang)
+        app = App(home=self.home, settings=self.settings, clock=clock, language=self.lang, person=_person)
         click.get_current_context().find_root().call_on_close(app.close)
         return app
+
+    def configure(self, reason: str, values: Mapping[Keys, Scalar | None]) -> None:
+        """Change config.toml, kept in the history first; ``reason`` is what was typed, without secrets.
+
+        Raises what ``config_edit.change`` does.
+        """
+        from hermes_cron.config_edit import change
+
+        change(self.home, self.environment, values, keep=lambda edits: self.app.change(reason, edits))
 
     # --- speaking ----------------------------------------------------------------------------------------------
 
@@ -172,6 +198,12 @@ class Cli:
     def _need_person(self, question: str, hint: str) -> None:
         if not self.is_terminal:
             raise Usage(f"cannot ask here: {question}", hint=hint)
+
+
+def _person() -> str:
+    from hermes_cron.cli.who import person
+
+    return person()
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -198,8 +198,6 @@ def show(
 
 @app.command("remove", help="Forget a database and its password; the database itself stays.")
 def remove(name: str = typer.Argument(..., help="The database's name here.")) -> None:
-    from hermes_cron.config_edit import change
-
     state = cli()
     config = state.app.databases.config(name)
     places = _uses(state, name)
@@ -212,7 +210,7 @@ def remove(name: str = typer.Argument(..., help="The database's name here.")) ->
             )
         if not state.confirm(_TEXTS[state.lang]["sure"].format(name=name, places=", ".join(places))):
             raise typer.Exit(1)
-    change(state.home, state.environment, {("databases", name): None})
+    state.configure(f"db remove {name}", {("databases", name): None})
     if config.password_ref == f"secret:{_secret_name(name)}" and _secret_name(name) in state.app.vault.names():
         state.app.vault.remove(_secret_name(name))
     if state.json:
@@ -367,18 +365,17 @@ def _secret_name(name: str) -> str:
 
 def _save(state: Cli, config: DatabaseConfig, password: str | None) -> None:
     """The password first, then the entry that names it; a failed entry takes the password with it."""
-    from hermes_cron.config_edit import change
-
+    reason = f"db add {config.name}"
     values: dict[tuple[str, ...], str | int | float | bool | None] = {("databases", config.name, "url"): config.url}
     if config.allow_writable_account:
         values[("databases", config.name, "allow_writable_account")] = True
     if password is None:
-        change(state.home, state.environment, values)
+        state.configure(reason, values)
         return
     values[("databases", config.name, "password")] = f"secret:{_secret_name(config.name)}"
     state.app.vault.set(_secret_name(config.name), password)
     try:
-        change(state.home, state.environment, values)
+        state.configure(reason, values)
     except BaseException:
         state.app.vault.remove(_secret_name(config.name))
         raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from hermes_cron import config_keys, files, shipped
-from hermes_cron.cli import output
+from hermes_cron.cli import output, snapshot_words
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import ConfigError, Conflict, SecretInPlainSight, Usage
 from hermes_cron.settings import NO_MODEL, Settings, host_zone
@@ -41,7 +41,7 @@ _TEXTS = {
         "password": "Password of {name}, not shown (empty: none)",
         "made": "Made {root}", "there": "{root} was there already; nothing in it was overwritten",
         "kept": "kept", "new": "new", "files": "{count} files", "one_file": "1 file",
-        "comma": ", ", "colon": ": ", "no_model": "no model",
+        "comma": ", ", "colon": ": ", "no_model": "no model", "snapshot": "snapshot {id}",
         "unused": "not applied: {options}; config.toml exists",
         "next": "next: ", "add": 'hermes-cron add "every day 9am: inspect {database} db"',
         "add_db": "hermes-cron db add prod", "test": "hermes-cron db test {database}",
@@ -55,14 +55,14 @@ _TEXTS = {
         "password": "{name} 的密码，不显示（空：无）",
         "made": "已建立 {root}", "there": "{root} 已存在；没有覆盖任何内容",
         "kept": "保留", "new": "新建", "files": "{count} 个文件", "one_file": "1 个文件",
-        "comma": "，", "colon": "：", "no_model": "无模型",
+        "comma": "，", "colon": "：", "no_model": "无模型", "snapshot": "快照 {id}",
         "unused": "未应用：{options}；config.toml 已存在",
         "next": "下一步：", "add": 'hermes-cron add "每天早上9点：巡检 {database} 数据库"',
         "add_db": "hermes-cron db add prod", "test": "hermes-cron db test {database}",
     },
 }  # fmt: skip
 
-_FOLDERS = ("jobs", "skills", "memories", "outputs", "logs", "run", "trash")
+_FOLDERS = ("jobs", "skills", "memories", "outputs", "logs", "run")
 
 
 @dataclass(kw_only=True)
@@ -96,16 +96,26 @@ def init(
     _check(given)
     text = config_text(given)
     Settings.parse(text, home.config, env)
+    if existed and any(shipped.missing(home.root / kind, kind) for kind in _SHIPPED):
+        state.app.keep_hand_edits()
     made = _make(home, text)
     for name, value in given.secrets.items():
         state.app.vault.set(name, value)
+    snapshot = _kept(state, made)
     unused = [
         name
         for name, value in (("--timezone", timezone), ("--model", model), ("--base-url", base_url),
                             ("--database", database), ("--language", language))
         if value and existed
     ]  # fmt: skip
-    _report(state, made, unused=unused, existed=existed)
+    _report(state, made, snapshot, unused=unused, existed=existed)
+
+
+def _kept(state: Cli, made: _Made) -> str | None:
+    """The snapshot that holds what was made; None when nothing was."""
+    if not made.config_new and not any(copied.new for copied in made.shipped.values()):
+        return None
+    return state.app.keep("init")
 
 
 def _check(answers: _Answers) -> None:
@@ -260,7 +270,7 @@ def _file_of(url: str, home: Home) -> Path:
     return home.root / sqlite_path(url)
 
 
-def _report(state: Cli, made: _Made, *, unused: Sequence[str], existed: bool) -> None:
+def _report(state: Cli, made: _Made, snapshot: str | None, *, unused: Sequence[str], existed: bool) -> None:
     settings = Settings.load(made.home, state.environment)
     texts = _TEXTS[state.lang]
     databases = sorted(settings.databases)
@@ -271,7 +281,7 @@ def _report(state: Cli, made: _Made, *, unused: Sequence[str], existed: bool) ->
             "folders": list(made.folders),
             "copied": {kind: list(copied.new) for kind, copied in made.shipped.items()},
             "timezone": settings.timezone, "model": settings.model.name, "databases": databases,
-            "not_applied": list(unused), "next": follow,
+            "not_applied": list(unused), "snapshot": snapshot, "next": follow,
         })  # fmt: skip
         return
     root = _short(made.home.root)
@@ -287,6 +297,8 @@ def _report(state: Cli, made: _Made, *, unused: Sequence[str], existed: bool) ->
         count = texts["one_file" if written == 1 else "files"].format(count=written)
         rows.append((f"{name}/", f"{word}{comma}{count}" if written else word))
     state.out(output.facts(rows))
+    if snapshot is not None:
+        rows.append(("snapshots.git/", texts["snapshot"].format(id=snapshot_words.short(snapshot))))
     if unused:
         state.note(texts["unused"].format(options=", ".join(unused)) + "\n  hermes-cron config set KEY VALUE")
     state.out(f"\n{texts['next']}{follow}")

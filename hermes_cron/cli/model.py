@@ -137,7 +137,7 @@ def set_model(
     base_url: str | None = typer.Option(None, "--base-url", help="Where it answers: https://HOST/v1."),
     key: str | None = typer.Option(None, "--key", help="A reference such as secret:openai."),
 ) -> None:
-    from hermes_cron.config_edit import edit_config
+    from hermes_cron.config_edit import spelled
     from hermes_cron.models.endpoint import OPENAI_URL
     from hermes_cron.settings import Settings
 
@@ -153,7 +153,7 @@ def set_model(
         changes["model.base_url"] = base_url
     if key is not None:
         changes["model.key"] = key
-    edit_config(state.home, changes, state.environment)
+    state.configure(f"model set {name}", spelled(changes))
     settings = Settings.load(state.home, state.environment).model
     if state.json:
         state.emit_json({"model": settings.name, "base_url": settings.base_url or OPENAI_URL, "key": settings.key_ref})
@@ -171,11 +171,9 @@ def set_model(
 
 def _set_none(state: Cli, *, also: str | None) -> None:
     """Back to playbooks only; where the last model answered and its key go with it."""
-    from hermes_cron.config_edit import edit_config
-
     if also is not None:
         raise Usage("no model has no address and no key", hint="hermes-cron model set none")
-    edit_config(state.home, {"model.name": None, "model.base_url": None, "model.key": None}, state.environment)
+    state.configure(f"model set {NO_MODEL}", {("model", key): None for key in ("name", "base_url", "key")})
     if state.environment.model is not None:
         state.note(_TEXTS[state.lang]["shadowed"].format(variable="HERMES_CRON_MODEL"))
     if state.json:

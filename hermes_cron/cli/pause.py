@@ -47,7 +47,7 @@ def pause(
     if not before:
         data = change.edited(state, file, {"paused": said})
         change.judged(state, file, data, strict=False)
-        change.replaced(state, file, data)
+        change.replaced(state, file, data, reason="pause")
     if state.json:
         state.emit_json({"name": file.listed.name, "paused": said, "changed": not before})
         return

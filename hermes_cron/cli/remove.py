@@ -1,13 +1,12 @@
-"""``remove``: the file goes to the trash, the history stays, and the way back is said."""
+"""``remove``: the file goes, its snapshot and the runs stay, and the way back is said."""
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated
 
 import typer
 
-from hermes_cron.cli import jobs_known
+from hermes_cron.cli import jobs_known, snapshot_words
 from hermes_cron.cli.context import cli
 
 app = typer.Typer(help="Remove a job; its history stays.", add_completion=False)
@@ -19,13 +18,13 @@ HELP_ZH = {
 
 _TEXTS = {
     "en": {
-        "sure": "Remove {name}? Its history stays, its file goes to the trash",
+        "sure": "Remove {name}? Its history stays, and undo brings it back",
         "kept_job": "Nothing was removed.",
         "removed": "{name} is removed; its history stays.",
         "back": "  restore  {command}",
     },
     "zh": {
-        "sure": "删除 {name}？历史保留，文件移入回收目录",
+        "sure": "删除 {name}？历史保留，可用 undo 恢复",
         "kept_job": "没有删除任何内容。",
         "removed": "{name} 已删除，历史保留。",
         "back": "  还原  {command}",
@@ -41,12 +40,12 @@ def remove(job: Annotated[str, typer.Argument(help="The job: its name, or a uniq
     if not state.confirm(texts["sure"].format(name=found.name)):
         state.note(texts["kept_job"])
         return 1
-    kept = state.app.jobs.remove(found.name, now=state.clock.now())
+    snapshot = state.app.jobs.remove(found.name)
     state.app.sync_jobs(actor="cli", only={found.file_name})
     state.app.wake()
-    command = shlex.join(["mv", str(kept), str(state.home.jobs / found.file_name)])
+    command = f"hermes-cron undo {snapshot_words.short(snapshot)}"
     if state.json:
-        state.emit_json({"name": found.name, "removed": True, "kept": str(kept), "restore": command})
+        state.emit_json({"name": found.name, "removed": True, "snapshot": snapshot, "restore": command})
         return 0
     state.out(texts["removed"].format(name=found.name))
     state.out(texts["back"].format(command=command))

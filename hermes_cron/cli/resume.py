@@ -41,7 +41,7 @@ def resume(job: Annotated[str, typer.Argument(help="The job: its name, or a uniq
     if paused:
         data = change.edited(state, file, {"paused": None})
         change.judged(state, file, data, strict=False)
-        change.replaced(state, file, data)
+        change.replaced(state, file, data, reason="resume")
     if held:
         from hermes_cron.store.holds import release
 

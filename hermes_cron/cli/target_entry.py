@@ -271,17 +271,14 @@ def _read(source: str | None, option: str) -> str | None:
 
 def save(state: Cli, draft: Draft) -> None:
     """The secrets first, then the entry that names them; a failed entry takes the secrets with it."""
-    from hermes_cron.config_edit import change
-
     vault = state.app.vault
     kept: list[str] = []
     try:
         for name, value in draft.secrets.items():
             vault.set(name, value)
             kept.append(name)
-        change(
-            state.home,
-            state.environment,
+        state.configure(
+            f"targets add {draft.name}",
             {("targets", draft.name, key): value for key, value in draft.values.items()},
         )
     except BaseException:
@@ -292,9 +289,7 @@ def save(state: Cli, draft: Draft) -> None:
 
 def forget(state: Cli, config: TargetConfig) -> None:
     """The entry, and the secrets that ``targets add`` made for it."""
-    from hermes_cron.config_edit import change
-
-    change(state.home, state.environment, {("targets", config.name): None})
+    state.configure(f"targets remove {config.name}", {("targets", config.name): None})
     vault = state.app.vault
     own = {f"secret:target-{config.name}{ending}" for ending in ("", "-key")}
     for reference in {config.url, config.secret, config.password} & own:

@@ -25,7 +25,7 @@ from hermes_cron.errors import Refused
 if TYPE_CHECKING:
     from hermes_cron.home import Home
 
-_GUARDED = ("jobs", "skills", "memories", "tools", "snapshots.git", "run", "logs", "trash", "work", "dashboards")
+_GUARDED = ("jobs", "skills", "memories", "tools", "snapshots.git", "run", "logs", "work", "dashboards")
 _GUARDED_FILES = ("config.toml", "vault.json", "vault.key", "state.db", "state.db-wal", "state.db-shm")
 _LOOK_S = 0.05
 

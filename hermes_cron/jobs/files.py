@@ -1,8 +1,8 @@
 """Which job files lie in a home, and how does one change without ever being half written?
 
-A new file is linked into place, so that it fails where the name exists; a changed one is renamed over the old after a
-compare of hashes; a removed one moves to the trash. Writers of this program hold a lock on the folder meanwhile, so a
-compare and its rename are one step among them; an editor takes no lock, the hash is what protects its text.
+Every change goes through the history (``domain.file_edit.Change``): a new file fails where the name exists, a changed
+one replaces only the bytes that were read, a removed one lies in the snapshot before. The folder is looked at while no
+other command changes anything; an editor takes no lock, the compare of bytes is what protects its text.
 
 `list` reads the folder through this module, so what only a writer needs is imported where it writes.
 """
@@ -12,14 +12,14 @@ from __future__ import annotations
 import contextlib
 import os
 import unicodedata
-from collections.abc import Collection, Iterator
-from datetime import datetime
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_cron.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
+    from hermes_cron.domain.file_edit import Change, Drop, Edits, Put
     from hermes_cron.home import Home
 
 SUFFIX = ".md"
@@ -57,10 +57,10 @@ class JobFile(NamedTuple):
 class JobFiles:
     """The folder ``jobs/`` of a home."""
 
-    def __init__(self, home: Home, *, folder: Path | None = None) -> None:
-        """``folder`` is another folder to look at than the home's own."""
-        self._home = home
+    def __init__(self, home: Home, *, folder: Path | None = None, change: Change | None = None) -> None:
+        """``folder`` is another folder to look at than the home's own; without ``change`` all is for reading."""
         self.folder = folder or home.jobs
+        self._change = change
 
     def scan(self) -> list[JobFile]:
         """Every job file, by name; nothing is opened. Hidden files and editors' back-ups (``x.md~``) are not jobs."""
@@ -135,81 +135,114 @@ class JobFiles:
 
     def create(self, name: str, data: bytes) -> Path:
         """Write a new file. Raises Conflict when the name exists, in whatever case."""
-        from hermes_cron.files import create_new
 
-        self.folder.mkdir(parents=True, exist_ok=True)
-        target = self.folder / (name_of(name) + SUFFIX)
-        with self._locked():
+        def edits() -> Edits:
             taken = self.find(name)
             if taken is not None:
                 raise self._taken(taken.name)
-            try:
-                create_new(target, data)
-            except Conflict:  # a writer that takes no lock was quicker
-                raise self._taken(name) from None
+            return {self.shown(target.name): self._put(data, before=None)}
+
+        target = self.folder / (name_of(name) + SUFFIX)
+        self._changed(f"add {name_of(name)}", edits, job=name_of(name))
         return target
 
-    def replace(self, name: str, data: bytes, *, expected_hash: str) -> Path:
+    def replace(self, name: str, data: bytes, *, expected_hash: str, reason: str = "edit") -> Path:
         """Write over the file whose content has ``expected_hash``. Raises Conflict when somebody changed it since."""
-        from hermes_cron.files import replace_if_unchanged
+
+        def edits() -> Edits:
+            if self.find(name) is None:
+                raise self._missing(name)
+            now = target.read_bytes()
+            if content_hash(now) != expected_hash:
+                raise self._edited(name, target)
+            place = self._leads_to(target)
+            return {} if place is None else {place: self._put(data, before=now)}
 
         target = self.path(name)
-        with self._locked():
-            if not target.exists():
-                raise self._missing(name)
-            try:
-                replace_if_unchanged(target, data, expected_hash)
-            except Conflict:
-                raise Conflict(
-                    f"{self.shown(target.name)} was changed by someone else meanwhile; their text is kept",
-                    hint=f"Look and try again: hermes-cron show {name}",
-                ) from None
+        self._changed(f"{reason} {name_of(name)}", edits, job=name_of(name))
+        if self._leads_to(target) is None:
+            self._write_elsewhere(name, target, data, expected_hash)
         return target
 
-    def remove(self, name: str, *, now: datetime) -> Path:
-        """Move the file into the trash and return where it lies now. Raises NotFound."""
-        import secrets
+    def remove(self, name: str) -> str:
+        """The file goes; the snapshot by which that is undone. Raises NotFound."""
 
-        from hermes_cron.files import make_folder, move
+        def edits() -> Edits:
+            found = self._there(name)
+            return {self.shown(found.file_name): self._drop(self.folder / found.file_name)}
 
-        with self._locked():
-            found = self.find(name)
-            if found is None:
-                raise self._missing(name)
-            make_folder(self._home.trash)
-            kept = self._home.trash / f"{found.name}.{now:%Y%m%dT%H%M%SZ}.{secrets.token_hex(2)}{SUFFIX}"
-            move(self.folder / found.file_name, kept)
-        return kept
+        made = self._changed(f"remove {name_of(name)}", edits, job=name_of(name))
+        if made is None:
+            raise self._missing(name)
+        return made
 
     def rename(self, name: str, new_name: str) -> Path:
         """Give the file another name; a mere change of case is allowed. Raises NotFound, Conflict."""
-        from hermes_cron.files import move
 
-        with self._locked():
-            found = self.find(name)
-            if found is None:
-                raise self._missing(name)
+        def edits() -> Edits:
+            found = self._there(name)
             taken = self.find(new_name)
             if taken is not None and taken != found:
                 raise self._taken(taken.name)
-            target = self.folder / (name_of(new_name) + SUFFIX)
-            move(self.folder / found.file_name, target)
+            old = self.folder / found.file_name
+            gone = self._drop(old)
+            if target.name == found.file_name:
+                return {}
+            bits = None if old.is_symlink() else old.stat().st_mode & 0o777
+            moved = self._put(gone.before, before=None, bits=bits, link=old.is_symlink())
+            return {self.shown(found.file_name): gone, self.shown(target.name): moved}
+
+        target = self.folder / (name_of(new_name) + SUFFIX)
+        self._changed(f"rename {name_of(name)} to {name_of(new_name)}", edits, job=name_of(new_name))
         return target
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """The kernel releases the lock with the process, so a killed writer blocks nobody."""
-        import fcntl
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _changed(self, reason: str, edits: Callable[[], Edits], *, job: str) -> str | None:
+        if self._change is None:
+            raise RuntimeError("these job files are for reading")
+        return self._change(reason, edits, job=job)
+
+    def _there(self, name: str) -> JobFile:
+        found = self.find(name)
+        if found is None:
+            raise self._missing(name)
+        return found
+
+    @staticmethod
+    def _put(data: bytes, *, before: bytes | None, bits: int | None = None, link: bool = False) -> Put:
+        from hermes_cron.domain.file_edit import Put
+
+        return Put(data=data, before=before, bits=bits, link=link)
+
+    @staticmethod
+    def _drop(path: Path) -> Drop:
+        """A link goes as itself; what it leads to stays."""
+        from hermes_cron.domain.file_edit import Drop
+
+        return Drop(before=os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes())
+
+    def _leads_to(self, path: Path) -> str | None:
+        """The path below the home whose bytes the file has; None for one that is a link to elsewhere."""
+        if not path.is_symlink():
+            return self.shown(path.name)
+        real, folder = Path(os.path.realpath(path)), Path(os.path.realpath(self.folder))
+        return self.shown(str(real.relative_to(folder))) if real.is_relative_to(folder) else None
+
+    def _write_elsewhere(self, name: str, link: Path, data: bytes, expected_hash: str) -> None:
+        """The history holds the link; what it leads to is kept by whoever keeps it there."""
+        from hermes_cron.files import replace_if_unchanged
 
         try:
-            folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        except FileNotFoundError:
-            raise NotFound(f"no folder {self.folder}", hint="Make a home: hermes-cron init") from None
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(folder)
+            replace_if_unchanged(link, data, expected_hash)
+        except Conflict:
+            raise self._edited(name, link) from None
+
+    def _edited(self, name: str, path: Path) -> Conflict:
+        return Conflict(
+            f"{self.shown(path.name)} was changed by someone else meanwhile; their text is kept",
+            hint=f"Look and try again: hermes-cron show {name}",
+        )
 
     def _missing(self, name: str) -> NotFound:
         return NotFound(f'no job "{name}"', hint="Jobs: hermes-cron list")

@@ -62,12 +62,12 @@ def _real(text: str, context: ToolContext) -> Path:
 
 def secret_places(home: Home) -> tuple[Path, ...]:
     store = tuple(home.store.with_name(home.store.name + suffix) for suffix in ("", "-wal", "-shm"))
-    return (home.vault, home.vault_key, home.config, *store, home.run, home.tools)
+    return (home.vault, home.vault_key, home.config, *store, home.run, home.tools, home.history)
 
 
 def _declared_places(home: Home) -> tuple[Path, ...]:
     """What people declare and review: a run does not change its own job, skills or reports by a file tool."""
-    return (home.jobs, home.skills, home.memories, home.outputs, home.trash, home.logs)
+    return (home.jobs, home.skills, home.memories, home.outputs, home.logs)
 
 
 def _keep_off(path: Path, text: str, places: tuple[Path, ...]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -212,7 +211,8 @@ def test_a_removal_says_how_to_take_it_back(screens: Screens, home: Home) -> Non
     said = screens("remove", "daily", "-y").out.splitlines()
     assert said[0] == "daily is removed; its history stays."
     assert screens("list").out.startswith("No jobs.")
-    subprocess.run(shlex.split(said[1].removeprefix("  restore  ")), check=True)
+    back = shlex.split(said[1].removeprefix("  restore  hermes-cron "))
+    assert "  job  daily comes back\n" in screens(*back, "-y").out
     assert (home.jobs / "daily.md").read_text() == FILE
     assert screens("show", "daily").out.startswith("daily\n")
 

@@ -78,7 +78,7 @@ def _kept(home: Home) -> dict[str, bytes]:
     """What a person wrote, or would have to clean up; the state, its locks and the vault's key are the program's."""
     return {
         str(path.relative_to(home.root)): path.read_bytes()
-        for folder in (home.jobs, home.skills, home.trash, home.outputs)
+        for folder in (home.jobs, home.skills, home.outputs)
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     } | {"config.toml": home.config.read_bytes()}

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
 import pytest
 
-from hermes_cron.config_edit import edit_config, keys_of, setting_of, typed
-from hermes_cron.errors import ConfigError, HermesCronError, NotFound, SecretInPlainSight, Usage
+from hermes_cron.changes import Changes
+from hermes_cron.config_edit import change, keys_of, setting_of, spelled, typed
+from hermes_cron.config_keys import Scalar
+from hermes_cron.errors import (
+    ConfigError,
+    Conflict,
+    HermesCronError,
+    NotFound,
+    SecretInPlainSight,
+    SnapshotFailed,
+    Usage,
+)
 from hermes_cron.home import Home
 from hermes_cron.settings import Environment, Settings
+from hermes_cron.snapshots.repository import SnapshotRepository
+from hermes_cron.testing import FixedClock
 
 TEXT = """# my home
 timezone = "UTC"   # keep me
@@ -29,6 +44,15 @@ def written(home: Home) -> Home:
     return home
 
 
+def _snapshots(home: Home) -> SnapshotRepository:
+    return SnapshotRepository(home.root, FixedClock(datetime(2026, 12, 1, 9, tzinfo=UTC)))
+
+
+def edit_config(home: Home, changes: Mapping[str, Scalar | None], env: Environment) -> None:
+    keep = Changes(_snapshots(home), lambda: "ops")
+    change(home, env, spelled(changes), keep=lambda edits: keep("config set", edits))
+
+
 def _edit(home: Home, **changes: str | float | bool | None) -> str:
     edit_config(home, {name.replace("__", "."): value for name, value in changes.items()}, Environment())
     return home.config.read_text(encoding="utf-8")
@@ -37,6 +61,42 @@ def _edit(home: Home, **changes: str | float | bool | None) -> str:
 def test_only_the_value_changes(written: Home) -> None:
     assert _edit(written, model__name="b") == TEXT.replace('name = "a"', 'name = "b"')
     assert written.config.stat().st_mode & 0o777 == 0o640
+
+
+def test_the_state_before_and_the_change_are_in_the_history(written: Home) -> None:
+    _edit(written, language="zh")
+    snapshots = _snapshots(written)
+    assert [(it.actor, it.reason, it.by) for it in snapshots.log()] == [
+        ("cli", "config set", "ops"), ("user", "edited by hand", None),
+    ]  # fmt: skip
+    entry = snapshots.objects().at(snapshots.find(str(next(snapshots.log()).parent)).tree, b"config.toml")
+    assert entry is not None
+    assert snapshots.objects().read(entry.oid).decode() == TEXT
+
+
+def test_no_snapshot_no_change(written: Home) -> None:
+    _edit(written, language="zh")
+    (written.history / "HEAD").unlink()
+    before = written.config.read_bytes()
+    with pytest.raises(SnapshotFailed):
+        _edit(written, language="en")
+    assert written.config.read_bytes() == before
+
+
+def test_an_edit_by_hand_within_these_moments_is_kept(written: Home) -> None:
+    keep = Changes(_snapshots(written), lambda: "ops")
+
+    def slow(edits):  # type: ignore[no-untyped-def]
+        def then() -> object:
+            decided = edits()
+            written.config.write_text(TEXT + "# by hand\n")
+            return decided
+
+        return keep("config set", then)  # type: ignore[arg-type]
+
+    with pytest.raises(Conflict):
+        change(written, Environment(), spelled({"language": "zh"}), keep=slow)
+    assert written.config.read_text() == TEXT + "# by hand\n"
 
 
 def test_a_new_key_of_the_root_does_not_fall_into_a_table(written: Home) -> None:
