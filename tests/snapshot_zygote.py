@@ -17,15 +17,14 @@ import pygit2  # noqa: F401  # before the fork
 
 from hermes_cron.snapshots import history, retention, verify
 from hermes_cron.snapshots.repository import Remove, Write
+from hermes_cron.snapshots.trees import Mode
 from tests import snapshots_rig as rig
 
 
 def edits() -> dict[str, Write | Remove]:
     """50 files: changed, made, made in new folders, removed, a folder in place of a file and the other way round."""
     found: dict[str, Write | Remove] = {f"jobs/j{number:02}.md": Write(b"new %d\n" % number) for number in range(30)}
-    found |= {
-        f"skills/s{number}/scripts/run.sh": Write(b"#!/bin/sh\n", mode=rig.Mode.EXECUTABLE) for number in range(8)
-    }
+    found |= {f"skills/s{number}/scripts/run.sh": Write(b"#!/bin/sh\n", mode=Mode.EXECUTABLE) for number in range(8)}
     found |= {f"jobs/j{number:02}.md": Remove() for number in range(30, 40)}
     return {**found, "skills/was-file/SKILL.md": Write(b"a folder\n"), "skills/was-folder": Write(b"a file\n")}
 

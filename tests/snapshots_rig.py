@@ -9,11 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hermes_cron.snapshots.repository import SnapshotRepository, Why, Write
-from hermes_cron.snapshots.trees import Mode
 from hermes_cron.testing import FixedClock
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
-__all__ = ["Mode"]
 ROOTS = ("jobs", "skills", "memories", "config.toml")
 
 State = dict[bytes, tuple[str, int, bytes]]

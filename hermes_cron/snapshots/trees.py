@@ -241,10 +241,9 @@ class Objects:
                 _forget_below(path, bits, empty)
                 if entry.bits is not None:
                     bits[path] = entry.bits
+            plain[path] = None if entry == EMPTY_FOLDER else entry
             if entry == EMPTY_FOLDER:
                 empty.add(path)
-            else:
-                plain[path] = entry
         data = Aside(bits, frozenset(empty)).encode()
         plain[KEPT_ASIDE] = None if data is None else Entry(Mode.FILE, self.put(BLOB, data))
         return self._set(root, plain, staying=names.ROOTS)
