@@ -59,7 +59,7 @@ def _faults(words: list[str]) -> list[str]:
         return [f"no command {words[0]}"]
     command = _command(name)
     if isinstance(command, Noun) and len(words) > 1 and re.fullmatch(r"[a-z]+", words[1]):
-        below = command.commands.get(canonical(words[1]))
+        below = command.commands.get(words[1]) or command.commands.get(canonical(words[1]))
         if below is None:
             return [f"no verb {name} {words[1]}"]
         command = below
