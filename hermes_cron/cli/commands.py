@@ -74,9 +74,9 @@ COMMANDS: dict[str, Entry] = {
         "snapshots", "States of jobs, skills, memory and settings", "任务、技能、记忆与设置的各个状态", noun=True
     ),
     "undo": Entry("undo", "Take back a change, or all that a run changed", "撤销一次改动，或某次运行的全部改动"),
-    "log": Entry("log", "The versions of a file, job, skill or the memory", "文件、任务、技能或记忆的各个版本"),
+    "log": Entry("log", "Versions of files, jobs, skills and the memory", "文件、任务、技能和记忆的各个版本"),
     "blame": Entry("blame", "Each line of a file: who, when, which run, why", "文件的每一行：谁、何时、哪次运行、为何"),
-    "diff": Entry("diff", "What the home has now against a snapshot", "主目录现状与快照的差异"),
+    "diff": Entry("diff", "The home as it is now against its snapshots", "主目录现状与快照的差异"),
     "db": Entry("db", "Databases that jobs may read", "任务可读取的数据库", noun=True),
     "targets": Entry("targets", "Where reports may be sent", "报告可以发送到的目标", noun=True),
     "outbox": Entry("outbox", "Messages: sent, waiting, failed", "消息：已发、待发、失败", noun=True),

@@ -28,16 +28,16 @@ _TEXTS = {
         "gone": "{reason} (removed)",
         "none": "{name} has no version in the history yet.  hermes-cron snapshots create",
         "more": "{n} older: --limit {all}",
-        "skill": "what one changed: hermes-cron skills diff {name}@{v}     back: hermes-cron skills restore {name}@{back}",
-        "file": "what one changed: hermes-cron snapshots show {id}     back: hermes-cron snapshots restore {back_id} {path}",
+        "skill": "see: hermes-cron skills diff {name}@{v}     back: hermes-cron skills restore {name}@{back}",
+        "file": "see: hermes-cron snapshots show {id}     back: hermes-cron snapshots restore {back_id} {path}",
     },
     "zh": {
         "headers": ("版本", "时间", "谁", "运行", "编号", "原因"),
         "gone": "{reason}（已删除）",
         "none": "{name} 在历史中还没有版本。  hermes-cron snapshots create",
         "more": "更早的还有 {n} 个：--limit {all}",
-        "skill": "看改动：hermes-cron skills diff {name}@{v}     恢复：hermes-cron skills restore {name}@{back}",
-        "file": "看改动：hermes-cron snapshots show {id}     恢复：hermes-cron snapshots restore {back_id} {path}",
+        "skill": "查看：hermes-cron skills diff {name}@{v}     恢复：hermes-cron skills restore {name}@{back}",
+        "file": "查看：hermes-cron snapshots show {id}     恢复：hermes-cron snapshots restore {back_id} {path}",
     },
 }  # fmt: skip
 

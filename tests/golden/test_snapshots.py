@@ -124,7 +124,7 @@ def test_versions_lines_and_differences(screens: Screens, past: Past) -> None:
         "@1       Tue 12-01 09:00  by hand  -         #######  first",
     ]
     assert logged.err == (
-        "what one changed: hermes-cron skills diff tidy@3     back: hermes-cron skills restore tidy@2\n"
+        "see: hermes-cron skills diff tidy@3     back: hermes-cron skills restore tidy@2\n"
     )
     assert masked(screens("blame", "tidy").out).splitlines()[5:9] == [
         "#######  Tue 12-01 09:00  by hand  -         first                 5  one",
