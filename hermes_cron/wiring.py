@@ -391,6 +391,7 @@ class App:
                 home=self.home,
                 clock=self.clock,
                 databases=self.databases,
+                targets=lambda: self.settings_now.targets,
                 library=self.read_skills,
                 registry=lambda: self.tools,
                 model=lambda: self.model,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,7 +22,7 @@ from hermes_cron.domain.fault import failed
 from hermes_cron.domain.job import Job, Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.transcript import Header, Message
-from hermes_cron.errors import DiskFull, HermesCronError, JobFileError
+from hermes_cron.errors import DiskFull, HermesCronError, JobFileError, NotFound
 from hermes_cron.experience.skills import SkillLibrary
 from hermes_cron.home import Home
 from hermes_cron.ports import Checks, Clock, Databases, Emit, Fenced, Journal, Model, Purse
@@ -74,13 +74,14 @@ class Parts:
 
     ``base_env`` is the environment of commands before the job's own ``env``; nothing of hermes-cron's secrets is in
     it. ``redact`` hides the vault's values in whatever is stored or sent. ``default_model`` None: no model.
-    ``purse`` is None for a run that no cap applies to. ``keep_pins``, ``note_group`` and ``drift`` are those of
-    ``Proof``.
+    ``targets`` are the names of those that there are now. ``purse`` is None for a run that no cap applies to.
+    ``keep_pins``, ``note_group`` and ``drift`` are those of ``Proof``.
     """
 
     home: Home
     clock: Clock
     databases: Databases
+    targets: Callable[[], Collection[str]]
     library: Callable[[], SkillLibrary]
     registry: Callable[[], Registry]
     model: Callable[[], Model]
@@ -270,10 +271,11 @@ class Runner:
     def prepare(self, going: Going, stack: ExitStack) -> Prepared:
         """Everything of the first request. ``stack`` closes what was opened for it.
 
-        Raises what a missing database, skill, tool or model raises: before any model call.
+        Raises what a missing database, target, skill, tool or model raises: before any model call.
         """
         parts, taken = self._parts, going.taken
         job = taken.job
+        self._refuse_missing_targets(job)
         engines = {name: parts.databases.engine(name) for name in job.databases}
         chosen_route = route(job, library=parts.library(), engines=engines, model=parts.default_model)
         looks_back = chosen_route.playbook is not None or "last" in (job.prompt or "")
@@ -302,6 +304,16 @@ class Runner:
             left_out=chosen.left_out,
             toolbox=toolbox,
         )
+
+    def _refuse_missing_targets(self, job: Job) -> None:
+        """Nothing is spent on a report that cannot arrive. A script runs all the same: its work is more than that."""
+        there = self._parts.targets() if job.deliver.to else ()
+        missing = [name for name in job.deliver.to if name not in there]
+        if missing:
+            raise NotFound(
+                f'deliver: no target "{missing[0]}"; nothing was asked of a model',
+                hint=f"hermes-cron targets add {missing[0]}, or take it out of jobs/{job.name}.md",
+            )
 
     def _system(
         self, taken: TakenRun, engines: Mapping[str, str], chosen: Route, context_file: ContextFile | None
