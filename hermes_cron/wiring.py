@@ -289,7 +289,10 @@ class App:
         from hermes_cron.jobs.understand import understand
         from hermes_cron.store.jobs import Understood
 
-        found = understand(data, file_name, now, host_zone=self.settings.timezone, known=self.known(strict=False))
+        known = self.known(strict=False)
+        # The home's caps are looked up at each run: what is stored would hold until the file is edited.
+        own = Limits(minutes=known.limits.minutes, iterations=known.limits.iterations)
+        found = understand(data, file_name, now, host_zone=self.settings.timezone, known=replace(known, limits=own))
         return Understood(job=found.job, broken=found.broken, summary=found.summary)
 
     @property
@@ -429,7 +432,7 @@ class App:
         from hermes_cron.domain.money import caps
         from hermes_cron.store.spending import Payer, StorePurse
 
-        held = caps(taken.job.limits, self.settings_now.budget)
+        held = caps(taken.job.limits, self.settings_now.budget, self.settings_now.limits)
         if not held:
             return None
         return StorePurse(

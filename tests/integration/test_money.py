@@ -214,6 +214,29 @@ def test_a_running_scheduler_takes_a_cap_or_a_price_that_changed_for_the_next_ru
         assert serving.runs()[-1]["reason"] == "budget.tokens_per_day"
 
 
+def test_the_homes_limits_hold_as_they_are_now_for_jobs_that_were_read_before(home: Home) -> None:
+    """A cap that `show` names is one that runs are held to, in a scheduler that runs and in the next one."""
+    configure(home)
+    write_job(home, "j", 'schedule: "0 * * * *"', "tools: [now]", prompt="look")
+    write_job(home, "own", 'schedule: "0 * * * *"', "tools: [now]", "limits: {tokens: 90000}", prompt="look")
+    fine = {"text": "fine", **used(900, 50), "repeat": True}
+    with StubServer([fine]) as stub, Serving(home, env=model_env(stub), start_at="08:59") as serving:
+
+        def ended(at: str, runs: int) -> dict[str, str]:
+            serving.due(at, runs=runs)
+            return {run["job_name"]: run["reason"] or run["state"] for run in serving.runs()[-2:]}
+
+        assert ended("09:00", 2) == {"j": "ok", "own": "ok"}
+        assert serving.cli("config", "set", "limits.tokens", "100").rc == 0
+        assert "100 tokens" in serving.cli("show", "j").out
+        assert ended("10:00", 4) == {"j": "limits.tokens", "own": "ok"}
+        serving.stop()
+        serving.start()
+        assert ended("11:00", 6) == {"j": "limits.tokens", "own": "ok"}
+        assert serving.cli("config", "set", "limits.tokens", "80000").rc == 0
+        assert ended("12:00", 8) == {"j": "ok", "own": "ok"}
+
+
 def test_a_capped_model_without_a_price_makes_no_call(home: Home, run_cli: RunCli) -> None:
     configure(home, "[budget]\ncost_usd_per_day = 5.0\n")
     with StubServer(["never asked"]) as stub:
