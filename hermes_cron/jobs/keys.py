@@ -158,6 +158,8 @@ def _attempts(value: Value, key: str) -> int:
 
 def _retry_on(value: Value, key: str) -> tuple[str, ...]:
     words = forms.words(value, key)
+    if not words:  # left out, the key has a default that an empty list would stand for
+        forms.refuse(value, f"{key}: an empty list says nothing; retries: 0 tries nothing again")
     for word, line in words:
         if word in NEVER_AGAIN:
             message = f'{key}: "{word}" is never tried again: another attempt would end the same'

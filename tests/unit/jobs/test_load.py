@@ -307,6 +307,7 @@ def test_not_utf8_has_its_line() -> None:
         ("retries: {backof: 5m}", 'unknown key "backof" in retries, did you mean "backoff"?'),
         ("retries: {on: [rate_limit]}",
          'retries.on: "rate_limit" is no failure that runs end with, did you mean "rate_limited"?'),
+        ("retries: {on: []}", "retries.on: an empty list says nothing; retries: 0 tries nothing again"),
         ("retries: {on: [model_auth]}",
          'retries.on: "model_auth" is never tried again: another attempt would end the same'),
         ("pause_after: often", 'pause_after: expected a number, not "often"'),
