@@ -147,7 +147,8 @@ class HistoryDesk:
         """Oldest first."""
         from hermes_cron.history_task import versions
 
-        return versions(self._snapshots, path)
+        commits = {it.id: it for it in self.commits()}
+        return versions(self._snapshots.objects(), commits, [path])[path] if commits else []
 
     def version(self, part: Part, number: int | None) -> tuple[Version | None, Version]:
         """The one before it, and the version with this number, or the newest. Raises ``NotFound``."""

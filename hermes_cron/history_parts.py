@@ -32,16 +32,23 @@ def path_of(root: Path, word: str) -> str:
 
 
 def part(snapshots: SnapshotRepository, word: str) -> Part:
-    """A path, ``memory``, a job or a skill; also of what was removed since. Raises ``NotFound``, ``NameAmbiguous``."""
+    """A path, ``memory``, a job (or its unique beginning) or a skill; also of what was removed since.
+
+    Raises ``NotFound``, ``NameAmbiguous``.
+    """
     if word in _WORDS:
         return _WORDS[word]
     path = path_of(snapshots.root, word)
     names: set[str] = set()
+    begun: dict[str, Part] = {}
     for parts in _known(snapshots):
         found = _at(parts, path) or _named(parts, word, {Kind.JOB, Kind.SKILL})
         if found is not None:
             return found
         names |= {it.name for it in parts if it.kind in {Kind.JOB, Kind.SKILL}}
+        begun |= {it.path: it for it in parts if it.kind is Kind.JOB and it.name.startswith(word)}
+    if len(begun) == 1:
+        return next(iter(begun.values()))
     raise _unknown(f'no file, job or skill "{word}" in the history', word, names, "hermes-cron snapshots list")
 
 

@@ -23,11 +23,16 @@ SKILL_FILE = "/SKILL.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One state of a job, skill or file. ``number`` counts from 1, oldest first; ``gone``: it was removed then."""
+    """One state of a thing. ``number`` counts from 1, oldest first; with ``entry`` None it was removed then."""
 
     number: int
     commit: Commit
-    gone: bool
+    entry: Entry | None
+
+    @property
+    def gone(self) -> bool:
+        """Whether this is its removal."""
+        return self.entry is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,23 +148,18 @@ def rows(
     """``versions`` by the path of each skill among the parts, oldest first; ``aim``: commits up to the wanted state."""
     by_path = {diff.path: diff for diff in diffs}
     for part, paths in parts_of(by_path, skills_of(objects, now, wanted)).items():
-        there, then = (objects.files(tree, below=os.fsencode(part.path)) for tree in (now, wanted))
+        there, then = (objects.at(tree, os.fsencode(part.path)) for tree in (now, wanted))
         known = versions.get(part.path, [])
         yield Row(
             part=part,
-            what="comes back" if not there else "changes" if then else "goes",
+            what="comes back" if there is None else "changes" if then is not None else "goes",
             added=sum(by_path[path].added for path in paths),
             removed=sum(by_path[path].removed for path in paths),
-            from_version=_number(objects, known, part, there),
-            to_version=_number(objects, [it for it in known if it.commit.id in aim], part, then)
-            or _number(objects, known, part, then),
+            from_version=_number(known, there),
+            to_version=_number([it for it in known if it.commit.id in aim], then) or _number(known, then),
         )
 
 
-def _number(objects: Objects, known: Sequence[Version], part: Part, files: dict[bytes, Entry]) -> int | None:
-    """The newest version that is exactly these files."""
-    if not files:
-        return None
-    place = os.fsencode(part.path)
-    same = (it.number for it in reversed(known) if objects.files(it.commit.tree, below=place) == files)
-    return next(same, None)
+def _number(known: Sequence[Version], entry: Entry | None) -> int | None:
+    """The newest version that is exactly this."""
+    return next((it.number for it in reversed(known) if entry is not None and it.entry == entry), None)

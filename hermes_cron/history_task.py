@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from hermes_cron.snapshots.commits import Commit
     from hermes_cron.snapshots.history import Plan
+    from hermes_cron.snapshots.pack import Oid
     from hermes_cron.snapshots.repository import SnapshotRepository
     from hermes_cron.snapshots.trees import Objects
 
@@ -31,7 +32,7 @@ def described(
     now = commits[plan.base].tree
     diffs = tuple(text.shown(objects, plan.changes))
     parts = parts_of([it.path for it in diffs], skills_of(objects, now, plan.tree))
-    known = {it.path: versions(snapshots, it.path) for it in parts if it.kind is Kind.SKILL}
+    known = versions(objects, commits, [it.path for it in parts if it.kind is Kind.SKILL])
     since = _since(commits, asked)
     aim = commits.keys() - set(asked.undoes) - {it.id for it in since}
     return Task(
@@ -40,17 +41,36 @@ def described(
         diffs=diffs,
         rows=tuple(rows(objects, now, plan.tree, diffs, known, aim)),
         kept=tuple(_kept(objects, plan.kept, since, commits)),
-        clashes=tuple(_clashes(snapshots, objects, asked, plan, commits)),
+        clashes=tuple(_clashes(objects, asked, plan, commits)),
         stays=stays,
     )
 
 
-def versions(snapshots: SnapshotRepository, path: str) -> list[Version]:
-    """Oldest first."""
-    from hermes_cron.snapshots import history
+def versions(objects: Objects, commits: Mapping[str, Commit], paths: Sequence[str]) -> dict[str, list[Version]]:
+    """The versions of each file or folder, oldest first. ``commits`` are newest first, by id.
 
-    found = list(history.versions(snapshots, path))[::-1]
-    return [Version(number=at, commit=it, gone=entry is None) for at, (it, entry) in enumerate(found, 1)]
+    One look at each commit's change for all paths: a restore of everything may touch a thousand skills.
+    """
+    found: dict[str, list[Version]] = {path: [] for path in paths}
+    for commit in reversed(list(commits.values())):
+        parents = [commits[it].tree for it in commit.parents if it in commits]
+        for path in found.keys() & _touched(objects, parents[0] if parents else None, commit.tree):
+            place = os.fsencode(path)
+            entry = objects.at(commit.tree, place)
+            if all(objects.at(tree, place) != entry for tree in parents) and (parents or entry is not None):
+                found[path].append(Version(number=len(found[path]) + 1, commit=commit, entry=entry))
+    return found
+
+
+def _touched(objects: Objects, old: Oid | None, new: Oid) -> set[str]:
+    """The paths that differ, with the folders they lie in."""
+    found: set[str] = set()
+    for path, _, _ in objects.changed(old, new):
+        name = os.fsdecode(path)
+        while name and name not in found:
+            found.add(name)
+            name = name.rpartition("/")[0]
+    return found
 
 
 def _staying(plan: Plan, objects: Objects, secret: Callable[[bytes], str | None]) -> Iterator[tuple[bytes, str]]:
@@ -101,9 +121,7 @@ def _kept(
             yield Kept(part=part, commit=max((newest[path] for path in files), key=lambda it: it.at))
 
 
-def _clashes(
-    snapshots: SnapshotRepository, objects: Objects, asked: Asked, plan: Plan, commits: Mapping[str, Commit]
-) -> Iterator[Clashing]:
+def _clashes(objects: Objects, asked: Asked, plan: Plan, commits: Mapping[str, Commit]) -> Iterator[Clashing]:
     from hermes_cron.snapshots import text
 
     wanted = asked.commit
@@ -111,7 +129,7 @@ def _clashes(
         oldest = commits[asked.undoes[-1]]
         wanted = commits[oldest.parent] if oldest.parent is not None else oldest
     for it in plan.clashes:
-        known = versions(snapshots, it.path)
+        known = versions(objects, commits, [it.path])[it.path]
         yield Clashing(
             path=it.path,
             now_from=known[-1].commit if known else commits[plan.base],

@@ -182,7 +182,7 @@ def test_snapshots_are_compared(cli: Run, past: Past) -> None:
     assert [it["path"] for it in said(cli("diff", second[:5], "daily", "--json"))["files"]] == ["jobs/daily.md"]
 
 
-@pytest.mark.parametrize("word", ["daily", "DAILY", "jobs/daily.md", "./jobs/daily.md", "{home}/jobs/daily.md"])
+@pytest.mark.parametrize("word", ["daily", "DAILY", "dai", "jobs/daily.md", "./jobs/daily.md", "{home}/jobs/daily.md"])
 def test_a_job_is_found_however_it_is_said(cli: Run, past: Past, word: str) -> None:
     past.put("jobs/daily.md", None)
     past.by_hand()
