@@ -21,6 +21,8 @@ _TEXTS = {
         "waiting": "waiting for a free place: {busy} runs are going on",
         "paused": "waits until {until}: {why}",
         "fallback": "{model} gave no answer ({reason}): {fallback} is asked",
+        "stopping": "stopping after this step; Ctrl-C again leaves at once",
+        "left": "the scheduler ended; the run goes on when one starts: hermes-cron serve",
     },
     "zh": {
         "by_playbook": "playbook {skill}，数据库 {database}",
@@ -32,6 +34,8 @@ _TEXTS = {
         "waiting": "等待空位：正在运行 {busy} 个",
         "paused": "等到 {until}：{why}",
         "fallback": "{model} 没有回答（{reason}），改用 {fallback}",
+        "stopping": "本步结束后停止；再按一次 Ctrl-C 立即离开",
+        "left": "调度器已结束；下一个调度器启动后继续：hermes-cron serve",
     },
 }
 _STATUS_COLUMNS = 10
@@ -102,6 +106,14 @@ class Progress:
 
     def waiting(self, busy: int) -> None:
         self._state.note("  " + self._texts["waiting"].format(busy=busy))
+
+    def stopping(self) -> None:
+        """Somebody pressed Ctrl-C."""
+        self._state.note(self._texts["stopping"])
+
+    def left(self) -> None:
+        """Nobody executes the run any more."""
+        self._state.note(self._texts["left"])
 
     def paused(self, row: Mapping[str, Any]) -> None:
         """Says once of each wait of the run why it waits and until when."""

@@ -37,6 +37,8 @@ HELP_ZH = {
 }
 
 _FOLLOW_S = 0.1
+_PATIENCE_S = 10.0
+"""Without any scheduler: a service manager starts one anew within that."""
 _CTRL_C = 130
 
 
@@ -184,7 +186,7 @@ def _here(state: Cli, start: Start, progress: Progress) -> tuple[bool, str]:
         cancel.set()
         for run_id in running:  # on a thread: this one may be in the middle of a write
             threading.Thread(target=_keep_cancel, args=(state, run_id), daemon=True).start()
-        state.note("stopping after this step; Ctrl-C again leaves at once")
+        progress.stopping()
 
     def begun(taken: TakenRun) -> None:
         running.append(taken.id)
@@ -212,8 +214,15 @@ def _follow(state: Cli, run_id: str, start: Start, progress: Progress) -> bool:
     progress.begin(run_id, start.job.name)
     state.note(f"run {run_id}  {start.job.name}")
     asked = threading.Event()
-    before = signal.signal(signal.SIGINT, lambda *_: asked.set())
+
+    def stop(_number: int, _frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt  # the run is told already; this command need not wait for it
+        asked.set()
+
+    before = signal.signal(signal.SIGINT, stop)
     cancelled = told = False
+    served = time.monotonic()
     seen: dict[str, int] = {}
     try:
         while True:
@@ -227,9 +236,12 @@ def _follow(state: Cli, run_id: str, start: Start, progress: Progress) -> bool:
                 told = _say_waiting(state, row, progress)
             if asked.is_set() and not cancelled:
                 cancelled = True
-                state.app.runs.cancel(run_id, by="cli")
-            if not state.app.serving() and row["state"] == "queued":
-                state.note("the scheduler ended; the run stays queued until one starts")
+                _keep_cancel(state, run_id)
+                progress.stopping()
+            if state.app.serving():
+                served = time.monotonic()
+            elif time.monotonic() - served > _PATIENCE_S:
+                progress.left()
                 return cancelled
             time.sleep(_FOLLOW_S)
     finally:

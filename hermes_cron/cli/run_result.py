@@ -94,12 +94,13 @@ _LONGEST = 200
 """Characters of evidence and of a call's arguments on one line; `runs show` has all."""
 
 
-def exit_code(row: Mapping[str, Any], around: Around) -> int:
-    """0 for a run that ended ok, was not found wrong and whose messages are not lost; 6 when it waits for a person;
-    1 for every other end."""
+def exit_code(row: Mapping[str, Any], around: Around, *, serving: bool) -> int:
+    """0 for a run that ended ok, was not found wrong and whose messages arrived or are tried again by the scheduler
+    that lives; 6 when it waits for a person; 1 for every other end."""
     if row["state"] != "ok":
         return _A_PERSON if row["state"] == "waiting_approval" else 1
-    lost = any(each.state in {"failed", "unknown"} for each in around.deliveries)
+    nobodys = {"failed", "unknown"} if serving else {"failed", "unknown", "queued"}
+    lost = any(each.state in nobodys for each in around.deliveries)
     return 0 if row["verdict"] in (None, "verified") and not lost else 1
 
 
@@ -155,7 +156,8 @@ def around_of(state: Cli, run_id: str) -> Around:
 def show(state: Cli, row: Mapping[str, Any]) -> int:
     """Print the report on stdout and the facts on stderr; the exit code."""
     text, around = state.app.runs.report(row), around_of(state, row["id"])
-    code = exit_code(row, around)
+    serving = state.app.serving()
+    code = exit_code(row, around, serving=serving)
     if state.json:
         state.emit_json(as_json(row, text, around))
         return code
@@ -166,13 +168,15 @@ def show(state: Cli, row: Mapping[str, Any]) -> int:
         state.note(_summary(row, around, state))
         for line in _doubts(row, around, texts):
             state.note(line)
-        if any(each.state == "queued" for each in around.deliveries) and not state.app.serving():
+        if any(each.state == "queued" for each in around.deliveries) and not serving:
             state.note(texts["unsent"])
         state.note(texts["again"].format(id=row["id"]))
     elif row["state"] == "waiting_approval":
         _ask(state, around, texts)
-    else:
+    elif row["ended_at"] is not None:
         _failed(state, row, texts)
+    else:  # somebody else goes on with it, and the command said so
+        state.note(texts["follow"].format(id=row["id"]))
     return code
 
 

@@ -43,8 +43,8 @@ def until(condition: Callable[[], Any], limit_s: float = 20) -> Any:
 
 
 @contextmanager
-def serving(home: Home) -> Iterator[subprocess.Popen[str]]:
-    process = start(home, "serve", "-q")
+def serving(home: Home, **env: str) -> Iterator[subprocess.Popen[str]]:
+    process = start(home, "serve", "-q", **env)
     try:
         until(lambda: list(home.owners.glob("serve-*.lock")))
         yield process
@@ -222,6 +222,36 @@ def test_with_a_living_scheduler_the_report_comes_back_and_ctrl_c_cancels(home: 
         caller.communicate(timeout=20)
         assert caller.returncode == 130
     assert sorted(row["state"] for row in runs(run_cli)) == ["cancelled", "ok"]
+
+
+def test_who_follows_a_run_whose_scheduler_was_killed_is_told_and_let_go(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "j", "script: sleep 60\ntimeout: 90s")
+    with serving(home) as scheduler:
+        caller = start(home, "run", "j", "--lang", "zh")
+        until(lambda: any(row["state"] == "running" for row in runs(run_cli)))
+        scheduler.kill()
+        _, said = caller.communicate(timeout=40)
+    assert caller.returncode == 1
+    assert "调度器已结束" in said
+    assert run_cli("serve", "--once", "-q").rc == 0  # and its sleep is ended
+
+
+def test_who_presses_ctrl_c_twice_need_not_wait_for_the_step(home: Home, run_cli: RunCli) -> None:
+    write_job(home, "j", "tools: [terminal]", "do it")
+    with StubServer([{"tool_calls": [{"name": "terminal", "arguments": {"command": "sleep 5"}}]}]) as stub:
+        model = {"OPENAI_BASE_URL": stub.base_url, "OPENAI_API_KEY": "k", "HERMES_CRON_MODEL": "stub"}
+        with serving(home, **model):
+            caller = start(home, "run", "j")
+            until(lambda: stub.requests)
+            caller.send_signal(signal.SIGINT)
+            until(lambda: asked_to_stop(home))
+            caller.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            caller.communicate(timeout=20)
+            assert caller.returncode == 130
+            assert any(row["state"] == "running" for row in runs(run_cli)) or time.monotonic() - began > 2
+            (row,) = until(lambda: [row for row in runs(run_cli) if row["ended_at"]])
+    assert (row["state"], row["reason"]) == ("cancelled", "cancelled")
 
 
 def test_detach_queues_and_serve_executes(home: Home, run_cli: RunCli) -> None:
