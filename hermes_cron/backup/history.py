@@ -65,7 +65,7 @@ def look(git: Path) -> HistoryFacts:
         repository = pygit2.Repository(str(git), pygit2.enums.RepositoryOpenFlag.BARE)
         objects = {str(oid): _needs(repository, oid) for oid in repository.odb}
         waiting = {str(repository.references[name].peel().id) for name in repository.references}
-    except (pygit2.GitError, KeyError) as error:
+    except (pygit2.GitError, LookupError, OSError, TypeError) as error:
         raise ValueError(str(error)) from error
     seen: set[str] = set()
     commits = 0

@@ -67,7 +67,7 @@ def check(archive: Path, home: Path, manifest: Manifest) -> HistoryFacts | None:
         return look(git)
     except ValueError as error:
         raise BackupDamaged(
-            f"{archive}: the history in it is damaged: {error}", hint="hermes-cron doctor, then take another backup"
+            f"{archive}: the history in it is damaged: {error}", hint="hermes-cron snapshots verify"
         ) from error
 
 

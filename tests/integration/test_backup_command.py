@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from hermes_cron.files import TEMP_PREFIX
 from hermes_cron.home import Home
-from tests.conftest import RunCli
+from tests.conftest import RunCli, clean_env
 from tests.serving import until
+
+STRACE = shutil.which("strace")
 
 
 @pytest.fixture
@@ -127,3 +130,30 @@ def test_in_chinese(used: Home, run_cli: RunCli) -> None:
     made = run_cli("backup", "create", "--lang", "zh")
     assert "未包含：请与此文件分开保存 vault.key" in made.out
     assert "完好" in run_cli("backup", "verify", str(only_backup(used)), "--lang", "zh").out
+
+
+@pytest.mark.skipif(STRACE is None, reason="needs strace, which kills at a chosen system call")
+@pytest.mark.parametrize("point", ["write:3", "symlink:1", "sync:1", "rename:1"])
+def test_a_restore_that_is_killed_leaves_no_folder_and_the_next_one_clears_up(
+    home: Home, run_cli: RunCli, tmp_path: Path, point: str
+) -> None:
+    for name in ("a", "b", "c"):
+        (home.jobs / f"{name}.md").write_text(name)
+    (home.skills / "link").symlink_to("/somewhere")
+    file, beside = tmp_path / "b.tar.gz", tmp_path / "beside"
+    assert run_cli("backup", "create", str(file)).rc == 0
+    call, _, when = point.partition(":")
+    done = subprocess.run(
+        [str(STRACE), "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}",
+         "-e", f"inject={call}:signal=KILL:when={when}", sys.executable, "-m", "hermes_cron",
+         "backup", "restore", str(file), "--to", str(beside / "new")],
+        env=clean_env(), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    if "ptrace" in done.stderr.lower() and "permitted" in done.stderr.lower():
+        pytest.skip("this host forbids ptrace")
+    assert done.returncode != 0, "the kill came too late to test anything"
+    left = [path.name for path in beside.iterdir()]
+    assert len(left) == 1
+    assert left[0].startswith(TEMP_PREFIX)
+    assert run_cli("backup", "restore", str(file), "--to", str(beside / "new")).rc == 0
+    assert [path.name for path in beside.iterdir()] == ["new"]
