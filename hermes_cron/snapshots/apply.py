@@ -57,17 +57,20 @@ class Staged:
     ledger: Path
     changes: list[Difference] = field(default_factory=list)
     kept: set[bytes] = field(default_factory=set)
+    gone: list[bytes] = field(default_factory=list)
     waiting: dict[bytes, bytes] = field(default_factory=dict)
     _touched: set[bytes] = field(default_factory=set)
 
     def enter(self) -> Applied:
         """Put into place; durable on return. What goes, goes first: its name may be needed."""
         changed: set[bytes] = set()
-        for path, before, after in reversed(self.changes):
+        for path, before, after in self.changes:
             goes = after is None or (before is not None and not _alike(before, after))
             if goes and self._take_away(path, before, after):
                 changed.add(path)
-        for path, before, after in self.changes:
+        for path in self.gone:  # before a crash; the folder may still be there
+            self._drop_empty(os.path.dirname(path))
+        for path, before, after in reversed(self.changes):
             if after is not None and path not in self.kept and self._put(path, before, after):
                 changed.add(path)
         for folder in sorted(self._touched):
@@ -87,9 +90,12 @@ class Staged:
     def look(self, objects: Objects, path: bytes, before: Entry | None, after: Entry | None) -> None:
         """Take it on, if the place is as before."""
         now = present(self.home, path, _sizes(objects, before, after))
-        if now == before:
+        half_done = before is None and now == EMPTY_FOLDER and any(it.startswith(path + b"/") for it in self.gone)
+        if now == after:
+            self.gone += [path] if after is None else []
+        elif now == before or half_done:
             self.changes.append((path, before, after))
-        elif now != after:
+        else:
             self.kept.add(path)
 
     def write(self, objects: Objects) -> None:
@@ -217,7 +223,7 @@ def stage(root: Path, objects: Objects, changes: Iterable[Difference], ledger: P
     """
     staged = Staged(home=os.fsencode(root), ledger=ledger)
     try:
-        for path, before, after in changes:
+        for path, before, after in reversed(list(changes)):  # what is in a folder before the folder
             if names.below_roots(path):
                 _refuse_unfit(path, before, after)
                 with explained(root / os.fsdecode(path)):

@@ -136,7 +136,7 @@ def scan(
     here = dict(others)
     for name in names.ROOTS:
         entry = look.root(name)
-        if entry is not None:
+        if entry is not None and entry.oid != EMPTY_TREE:  # git has no empty folders
             here[name] = entry
     data = Aside(look.bits, frozenset(look.empty)).encode()
     if data is not None:
@@ -220,7 +220,7 @@ class _Look:
                     here[entry.name] = kept
         if not there and path not in names.ROOTS:
             self.empty.add(path)
-        return Entry(Mode.FOLDER, self._objects.put(TREE, encode(here)))
+        return Entry(Mode.FOLDER, self._objects.put(TREE, encode(here)) if here else EMPTY_TREE)
 
     def _entry(self, path: bytes, entry: os.DirEntry[bytes]) -> Entry | None:
         if names.is_dotgit(entry.name):

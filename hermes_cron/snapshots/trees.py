@@ -15,7 +15,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_cron.snapshots import aside, names
+from hermes_cron.snapshots import aside
 from hermes_cron.snapshots.aside import KEPT_ASIDE, Aside
 from hermes_cron.snapshots.pack import BLOB, TREE, Kind, Oid, object_id, write_pack
 
@@ -246,10 +246,9 @@ class Objects:
                 empty.add(path)
         data = Aside(bits, frozenset(empty)).encode()
         plain[KEPT_ASIDE] = None if data is None else Entry(Mode.FILE, self.put(BLOB, data))
-        return self._set(root, plain, staying=names.ROOTS)
+        return self._set(root, plain)
 
-    def _set(self, tree: Oid, edits: Mapping[bytes, Entry | None], *, staying: tuple[bytes, ...] = ()) -> Oid:
-        """``staying`` are folders that are not removed when their last file goes: no more are the home's own."""
+    def _set(self, tree: Oid, edits: Mapping[bytes, Entry | None]) -> Oid:
         below: dict[bytes, dict[bytes, Entry | None]] = {}
         here = self.entries(tree)
         for path, entry in edits.items():
@@ -266,7 +265,7 @@ class Objects:
             if not is_folder and all(entry is None for entry in inner.values()):
                 continue
             oid = self._set(folder.oid if folder is not None and is_folder else EMPTY_TREE, inner)
-            if oid == EMPTY_TREE and name not in staying:
+            if oid == EMPTY_TREE:
                 here.pop(name, None)
             else:
                 here[name] = Entry(Mode.FOLDER, oid)

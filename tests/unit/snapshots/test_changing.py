@@ -168,7 +168,7 @@ def test_what_somebody_changed_meanwhile_stays_and_is_said(
     doing = {
         "edited": ("jobs/a.md", lambda: rig.write(root, "jobs/a.md", b"hand\n")),
         "made": ("jobs/new.md", lambda: rig.write(root, "jobs/new.md", b"hand\n")),
-        "removed": ("jobs/a.md", lambda: (root / "jobs/a.md").unlink()),
+        "removed": ("jobs/a.md", (root / "jobs/a.md").unlink),
         "mode": ("jobs/a.md", lambda: (root / "jobs/a.md").chmod(0o700)),
         "folder": ("jobs/new.md", lambda: rig.write(root, "jobs/new.md/inside.txt", b"hand\n")),
     }
@@ -285,14 +285,19 @@ def test_a_commit_is_found_by_its_first_digits(root: Path) -> None:
     snapshots = rig.repository(root)
     ids = [rig.automated(snapshots, **{"a.md": f"{number}\n"}) for number in range(30)]
     assert snapshots.find(ids[7].upper()[:30]).id == ids[7]
-    prefixes = [it[:4] for it in ids]
-    twice = next((it for it in prefixes if prefixes.count(it) > 1), None)
-    if twice is not None:  # seldom, with few commits
-        with pytest.raises(NameAmbiguous):
-            snapshots.find(twice)
     for word in ("", "abc", "zzzz", "0" * 41, "HEAD", "ffffffffff"):
         with pytest.raises(NotFound):
             snapshots.find(word)
+
+
+def test_digits_of_several_commits_are_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshots = rig.repository(root)
+    ids = [rig.automated(snapshots, **{"a.md": f"{number}\n"}) for number in range(17)]
+    first = next(it[0] for it in ids if [other[0] for other in ids].count(it[0]) > 1)
+    monkeypatch.setattr("hermes_cron.snapshots.repository.PREFIX", 1)
+    with pytest.raises(NameAmbiguous) as refused:
+        snapshots.find(first)
+    assert all(str(it).startswith(first) for it in refused.value.details["near"])  # type: ignore[union-attr]
 
 
 def test_without_a_commit_before_there_is_no_change(root: Path) -> None:
