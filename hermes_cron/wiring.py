@@ -525,8 +525,10 @@ class App:
     ) -> Service:
         """A scheduler for this home; the runner is imported when the first run starts. ``tell`` sees every event."""
         from hermes_cron.jobs.watch import signature
+        from hermes_cron.keep_hand_edits import elsewhere
         from hermes_cron.observe import logs
         from hermes_cron.scheduler.housekeeping import housekeep
+        from hermes_cron.scheduler.keeping import Keeper
         from hermes_cron.scheduler.service import Plan, Service
 
         emit = logs.begin(logs.LogFile(self.home.logs), self.clock, self.redact, tell=tell)
@@ -547,6 +549,7 @@ class App:
                 signature=lambda: signature(self.home.jobs),
                 housekeep=lambda now: housekeep(self.store, self.home, keep=keep, emit=emit, now=now),
                 sender=self.sender(emit),
+                keeper=Keeper(lambda: elsewhere(self.home.root, self.clock.now()), self.home.unfinished_change, emit),
                 answer_within=self.answer_within,
             )
         )

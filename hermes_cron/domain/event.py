@@ -220,6 +220,22 @@ class PassFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandEditsKept:
+    """What people edited in the home is in the history."""
+
+    snapshot: str
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryNotKept:
+    """No snapshot could be made of what people edited; tried again with the next edit."""
+
+    error: str
+    level: Level = Level.ERROR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cleaned:
     """Retention removed what is older than ``keep`` says."""
 
@@ -265,7 +281,7 @@ class DeliveryUnknown:
 Event = (
     ServeStarted | ServeReady | ServeStopping | ServeStopped | JobsChanged | JobFileBroken | InstantsMissed | RunStarted
     | RunFinished | RunInterrupted | RunTakenOver | RunWaits | RunParked | RunReleased | ApprovalExpired | RunLost
-    | ClockJumped | WatchFailed | PassFailed | Cleaned | DeliverySent | DeliveryFailed
+    | ClockJumped | WatchFailed | PassFailed | HandEditsKept | HistoryNotKept | Cleaned | DeliverySent | DeliveryFailed
     | DeliveryUnknown
 )  # fmt: skip
 

@@ -90,6 +90,22 @@ class Sender(Protocol):
         """Begin nothing more, and wait for what is on its way."""
 
 
+class Keeper(Protocol):
+    """Puts hand edits into the history, on a thread of its own."""
+
+    def start(self) -> None:
+        """Begin to wait for a word."""
+
+    def notice(self) -> None:
+        """Something was edited by hand."""
+
+    def sweep(self) -> None:
+        """Look for a change that a dead process left half done."""
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a service is made of.
@@ -113,6 +129,7 @@ class Plan:
     signature: Callable[[], int] | None = None
     housekeep: Callable[[datetime], None] | None = None
     sender: Sender | None = None
+    keeper: Keeper | None = None
     answer_within: timedelta = approvals.ANSWER_WITHIN
 
 
@@ -161,6 +178,9 @@ class Service:
             self._begin(stack, "serve")
             self._timers.start()
             stack.callback(self._timers.stop)
+            if self._plan.keeper is not None:
+                self._plan.keeper.start()
+                stack.callback(self._plan.keeper.stop)
             if self._plan.watch is not None:
                 stack.enter_context(self._plan.watch(self.wakes))
             began = monotonic()
@@ -423,10 +443,16 @@ class Service:
             self._plan.emit(
                 JobsChanged(added=synced.added, changed=synced.changed, renamed=synced.renamed, removed=synced.removed)
             )
+            self._notice()
         for name, error in sorted(set(synced.broken) - self._broken):
             self._plan.emit(JobFileBroken(job=name, error=error))
         if synced.broken:
             self._broken = frozenset(synced.broken)
+
+    def _notice(self) -> None:
+        """What a command changed is in the store and in the history already, so this was a person's editor."""
+        if self._plan.keeper is not None:
+            self._plan.keeper.notice()
 
     def _between(self) -> None:
         """Many new files must neither delay a due job nor a stop."""
@@ -446,6 +472,8 @@ class Service:
     def _sweep(self) -> None:
         if self._owner is not None:
             self._owner.beat()
+        if self._plan.keeper is not None:
+            self._plan.keeper.sweep()
         now = self._clock.now()
         self._recover(now)
         self._expire(now)
@@ -503,6 +531,8 @@ class Service:
             self._store.write(lambda conn: claims.drop_stale(conn, now, window=self._plan.window))
         if self._plan.housekeep is not None:
             self._plan.housekeep(now)
+        if self.passes:
+            self._notice()  # of skills, memories and settings nobody tells
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
