@@ -128,8 +128,9 @@ def _clashes(objects: Objects, asked: Asked, plan: Plan, commits: Mapping[str, C
     if asked.verb == "undo":
         oldest = commits[asked.undoes[-1]]
         wanted = commits[oldest.parent] if oldest.parent is not None else oldest
+    versions_of = versions(objects, commits, [it.path for it in plan.clashes])
     for it in plan.clashes:
-        known = versions(objects, commits, [it.path])[it.path]
+        known = versions_of[it.path]
         yield Clashing(
             path=it.path,
             now_from=known[-1].commit if known else commits[plan.base],

@@ -64,6 +64,8 @@ _TEXTS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 _ON_A_SCREEN = 30
+_CONFLICTS = 3
+"""Whose lines are shown; of all others the paths."""
 _DIFF_LINES = 20
 
 
@@ -190,17 +192,13 @@ def _conflict(state: Cli, task: Task, command: Sequence[str]) -> Conflict:
     told, found = [], []
     for it in task.clashes:
         diff = [line for line in state.app.redact(it.diff.text).split("\n") if line and not _is_head(line)]
-        cut = [*diff[:_DIFF_LINES], *(["..."] if len(diff) > _DIFF_LINES else [])]
-        told += [it.path, f"  - now     {version(it.now_from)}", f"  + wanted  {version(it.wanted_from)}"]
-        told += [f"  {line}" for line in cut]
-        found.append(
-            {
-                "path": it.path,
-                "now": snapshot_words.as_json(it.now_from),
-                "wanted": snapshot_words.as_json(it.wanted_from),
-                "diff": "\n".join(diff),
-            }
-        )
+        body = {"now": snapshot_words.as_json(it.now_from), "wanted": snapshot_words.as_json(it.wanted_from)}
+        found.append({"path": it.path, **body, "diff": "\n".join(diff)})
+        if len(found) <= _CONFLICTS:
+            told += [it.path, f"  - now     {version(it.now_from)}", f"  + wanted  {version(it.wanted_from)}"]
+            told += [f"  {line}" for line in (*diff[:_DIFF_LINES], *(["..."] if len(diff) > _DIFF_LINES else []))]
+        else:
+            told.append(it.path)
     first = task.clashes[0]
     look = shlex.join(["hermes-cron", "diff", snapshot_words.short(first.wanted_from), first.path])
     drop = f"\nor drop your edits too: {shlex.join(['hermes-cron', *command, '--exact'])}"
