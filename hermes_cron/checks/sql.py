@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import threading
 from collections.abc import Iterator, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from hermes_cron.checks.bench import Bench, NotCheckable, Said
@@ -15,6 +16,7 @@ from hermes_cron.ports import Database
 
 DEFAULT_S = 30.0
 _SHOWN = 80
+_NUMERAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 
 
 def judge(params: Mapping[str, Any], bench: Bench) -> Said:
@@ -89,6 +91,8 @@ def _value(result: QueryResult, word: str, wanted: Any) -> Said:
     expected = f"{words}{shown(wanted)}"
     if not result.rows:
         return False, f"no row came, so no value to be {expected}"
+    if not result.rows[0]:
+        return False, f"no column came, so no value to be {expected}"
     value = result.rows[0][0]
     good = same(value, wanted) if word == "equals" else _ordered(value, word, wanted)
     return good, shown(value) if good else f"{shown(value)}, not {expected}"
@@ -98,6 +102,8 @@ def _ordered(value: JsonScalar, word: str, wanted: Any) -> bool:
     if value is None:
         return False
     number = _number(value)
+    if number is not None and same(value, wanted):
+        return True  # a sum of 0.1 and 0.2 is at most 0.3
     if number is None:
         raise NotCheckable(f"{shown(value)} is no number, so it is neither at least nor at most {shown(wanted)}")
     bound = Decimal(str(wanted))
@@ -115,8 +121,18 @@ def same(value: JsonScalar, wanted: Any) -> bool:
     left, right = _number(value), _number(wanted)
     if left is None or right is None:
         return False
-    floats = isinstance(value, float) or isinstance(wanted, float)
-    return left == right or (floats and math.isclose(left, right, rel_tol=1e-12))
+    if left == right:
+        return True
+    return (isinstance(value, float) or isinstance(wanted, float)) and _one_double(left, right)
+
+
+def _one_double(left: Decimal, right: Decimal) -> bool:
+    """Whether only the rounding of binary numbers lies between them, never as much as a cent of ten billions."""
+    if float(left) == float(right):
+        return True
+    exponent = right.as_tuple().exponent
+    decimals = max(0, -exponent) if isinstance(exponent, int) else 0
+    return abs(left - right) < Decimal(10) ** -(decimals + 2) and math.isclose(left, right, rel_tol=1e-12)
 
 
 def _truth(value: JsonScalar) -> bool | None:
@@ -128,11 +144,8 @@ def _truth(value: JsonScalar) -> bool | None:
 def _number(value: JsonScalar) -> Decimal | None:
     if isinstance(value, bool) or value is None:
         return None
-    try:
-        number = Decimal(str(value).strip())
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() else None
+    text = str(value).strip()
+    return Decimal(text) if _NUMERAL.fullmatch(text) else None
 
 
 def shown(value: object) -> str:

@@ -14,6 +14,7 @@ from psycopg.adapt import Buffer, Loader
 if TYPE_CHECKING:
     import psycopg
 
+_LONGEST: Final = 300  # digits of a whole number that stays one: int() refuses thousands
 _KEPT: Final = frozenset({"bool", "int2", "int4", "int8", "oid"})
 
 
@@ -26,7 +27,7 @@ class _Number(Loader):
     def load(self, data: Buffer) -> int | float | str:
         text = bytes(data).decode("ascii")
         if text.lstrip("-").isdigit():
-            return int(text)
+            return int(text) if len(text) <= _LONGEST else text
         number = float(text)
         return number if math.isfinite(number) else text
 

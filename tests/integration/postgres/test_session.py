@@ -138,6 +138,12 @@ def test_rows_are_capped_by_fetching(database: Database, sql: str) -> None:
     assert database.query("select 1").rows == ((1,),)
 
 
+def test_a_whole_number_without_measure_arrives_as_text(database: Database) -> None:
+    assert database.query("select 10::numeric ^ 4999").rows[0][0] == "1" + "0" * 4999 + ".0000000000000000"
+    assert database.query("select trunc(10::numeric ^ 4999)").rows == (("1" + "0" * 4999,),)
+    assert database.query("select 2::int8, trunc(10::numeric ^ 20)").rows == ((2, 10**20),)
+
+
 def test_values_arrive_as_json(database: Database) -> None:
     result = database.query(
         "select 7::int8, 1.50, 92::numeric, 'NaN'::numeric, 'infinity'::float8, true, null, array[1, 2],"

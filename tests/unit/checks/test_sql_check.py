@@ -35,6 +35,8 @@ def ask(bench: Bench, query: str, **params: Any) -> tuple[object, str]:
         ("select '3'", {"equals": 3}, "3"),
         ("select ' 3.50 '", {"at_most": 3.5}, "3.50"),
         ("select 0.1 + 0.2", {"equals": 0.3}, "0.30000000000000004"),
+        ("select 0.7 + 0.1", {"at_least": 0.8}, "0.7999999999999999"),
+        ("select 0.1 + 0.2", {"at_most": 0.3}, "0.30000000000000004"),
         ("select state from orders where id = 1", {"equals": "paid"}, "paid"),
         ("select state from orders where id = 3", {"equals": None}, "null"),
         ("select 1 = 1", {"equals": True}, "1"),
@@ -123,6 +125,10 @@ def test_nothing_is_asked_when_the_run_has_no_time_left_or_was_stopped(bench: Be
         ("1.50", Decimal("1.5"), True), ("1e3", 1000, True), ("nan", 0, False), ("inf", 0, False), (True, 1, True),
         ("t", True, True), ("FALSE", False, True), ("yes", True, False), (1, "one", False), ("", 0, False),
         ("1", "1.0", False), ("01", 1, True), (None, False, False), (2**70, str(2**70), True), (0.1, "0.1", True),
+        (1e10, 9999999999.99, False), (9999999999.99, 1e10, False), (1e12, 1000000000000.01, False),
+        (1000000000000.4, 10**12, False), (0.1 + 0.2, "0.3", True), (0.7 + 0.1, 0.8, True), (1e-9, 0.000000001, True),
+        (1.2345678901234568e29, 123456789012345678901234567890, True), ("1_000", 1000, False), ("١", 1, False),
+        ("1e999999999", 1, False), (".5", 0.5, True), ("+5", 5, True),
     ],
 )  # fmt: skip
 def test_values_are_alike(value: Any, wanted: Any, alike: bool) -> None:
