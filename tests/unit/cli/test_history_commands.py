@@ -107,6 +107,21 @@ def test_what_came_into_the_vault_since_does_not_come_back(cli: Run, past: Past,
     assert "+the key is [secret:tok]" in shown.out
 
 
+def test_of_many_conflicts_some_are_shown_and_all_are_named(cli: Run, past: Past) -> None:
+    names = [f"memories/{number}.md" for number in range(5)]
+    past.by_run("r1", dict.fromkeys(names, "run\n"))
+    for name in names:
+        past.put(name, "hand\n")
+    refused = cli("undo", "r1", "-y")
+    assert refused.rc == 5
+    assert all(name in refused.err for name in names)
+    assert refused.err.count("-hand") == 3
+    found = said(cli("undo", "r1", "-y", "--json"), rc=5)["error"]["conflicts"]
+    assert [it["path"] for it in found] == names
+    assert all("-hand" in it["diff"] for it in found)
+    assert {past.text(name) for name in names} == {"hand\n"}
+
+
 # --- versions of a skill ----------------------------------------------------------------------------------------------
 
 
