@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from hermes_cron.backup import create as creating
+from hermes_cron.backup import history
 from hermes_cron.backup.create import Created, create, default_name
 from hermes_cron.backup.manifest import Key
 from hermes_cron.backup.restore import restore
@@ -229,6 +230,17 @@ def test_a_history_that_is_not_whole_makes_no_backup(home: Home, which: int, how
     with pytest.raises(BackupDamaged, match="no backup was made: the history in it is damaged"):
         backed_up(home)
     assert list(home.root.parent.iterdir()) == [home.root]
+
+
+def test_a_change_that_is_under_way_is_waited_for(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a change is in no backup: whoever changes the home holds its history."""
+    monkeypatch.setattr(history, "_WAIT_S", 0.1)
+    snapshots = SnapshotRepository(home.root, FixedClock(AT))
+    snapshots.create(Why(actor="cli", reason="first"))
+    with snapshots.alone(), pytest.raises(Conflict, match="another hermes-cron has held"):
+        backed_up(home)
+    assert list(home.root.parent.iterdir()) == [home.root]
+    assert backed_up(home).proof.history is not None
 
 
 def test_what_a_killed_maker_left_goes_with_the_next_and_a_living_ones_stays(home: Home) -> None:
