@@ -185,12 +185,14 @@ class Held:
         """Do the rest of a change whose process died, or remove what it had begun."""
         try:
             found = json.loads(self.marker.read_bytes())
+            base, target = (commits.decode(self.repository[found[name]]) for name in ("base", "target"))
         except FileNotFoundError:
             apply.drop_new_folders(os.fsencode(self.root), self._ledger)
             return
-        except ValueError as error:
-            raise SnapshotFailed(f"{self.marker} is damaged", hint=f"rm {self.marker}") from error
-        base, target = (commits.decode(self.repository[found[name]]) for name in ("base", "target"))
+        except (ValueError, KeyError, TypeError) as error:
+            raise SnapshotFailed(
+                f"{self.marker.name} names no change that could be finished", hint=f"rm {self.marker}"
+            ) from error
         head = self.head()
         if head is None or head.id == base.id:
             self.point(target.id, target.reason)

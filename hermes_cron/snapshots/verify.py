@@ -45,6 +45,9 @@ def verify(snapshots: SnapshotRepository) -> Verified:
     seen: dict[Oid, Kind] = {}
     if not snapshots.path.exists():
         return _verdict(faults, seen)
+    faults += _packs(snapshots.path)
+    if faults:  # libgit2 believes an index: with a wrong one it would read anywhere, and crash
+        return _verdict(faults, seen)
     try:
         with snapshots.alone():
             pass
@@ -78,6 +81,12 @@ def _files(git: Path) -> Iterator[Fault]:
             )
     if (git / MARKER).exists():
         yield Fault(what="a change is not finished", mend="hermes-cron snapshots create")
+    for loose in sorted((git / "objects").glob("[0-9a-f][0-9a-f]/*")):
+        if len(loose.name) == 38 and not _is_good(loose):
+            yield Fault(what=f"object {loose.parent.name}{loose.name} is damaged", mend=f"rm {loose}")
+
+
+def _packs(git: Path) -> Iterator[Fault]:
     for pack in sorted((git / "objects" / "pack").glob("pack-*.pack")):
         if not pack.with_suffix(".idx").exists():  # begun or half removed when a process died; nothing looks into it
             continue
@@ -88,9 +97,6 @@ def _files(git: Path) -> Iterator[Fault]:
             good = False
         if not good:
             yield Fault(what=f"{pack.name} or its index is damaged", mend=_back(git))
-    for loose in sorted((git / "objects").glob("[0-9a-f][0-9a-f]/*")):
-        if len(loose.name) == 38 and not _is_good(loose):
-            yield Fault(what=f"object {loose.parent.name}{loose.name} is damaged", mend=f"rm {loose}")
 
 
 def _is_good(loose: Path) -> bool:
