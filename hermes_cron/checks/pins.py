@@ -9,13 +9,15 @@ import stat
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 HASH_S = 20.0  # as long a file is read at most: 256 MB take a second
 TEXT_BYTES = 1_000_000
 _CHUNK = 1 << 20
 _NO_FILE = "is no plain file"
+_ENDLESS = "is a file that its reader waits for"
 _TOO_LARGE = "is too large to be read in time"
 
 
@@ -75,7 +77,7 @@ def state_of(path: Path, *, seconds: float = HASH_S) -> FileState:
     sha, end = hashlib.sha256(), time.monotonic() + seconds
     try:
         with _opened(path) as file:
-            while chunk := file.read(_CHUNK):
+            while chunk := _read(file, _CHUNK):
                 sha.update(chunk)
                 if time.monotonic() > end:
                     return FileState("unread", why=_TOO_LARGE)
@@ -110,7 +112,9 @@ def text_of(path: Path) -> dict[str, str | None]:
         return {"text": None, "why": {"absent": "no such file", "folder": "is a folder"}.get(state.kind, state.why)}
     try:
         with _opened(path) as file:
-            data = file.read(TEXT_BYTES + 1)
+            data = b""
+            while len(data) <= TEXT_BYTES and (chunk := _read(file, _CHUNK)):
+                data += chunk
         if len(data) > TEXT_BYTES:
             return {"text": None, "why": f"has more than {TEXT_BYTES:,} bytes"}
         return {"text": data.decode()}
@@ -120,7 +124,7 @@ def text_of(path: Path) -> dict[str, str | None]:
         return {"text": None, "why": _why(error)}
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(path: Path) -> FileIO:
     """For reading, without ever waiting: what looked like a file may be a pipe by now, or one that the kernel fills.
 
     Raises ``OSError``.
@@ -129,7 +133,15 @@ def _opened(path: Path) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
         raise OSError(_NO_FILE)
-    return os.fdopen(number, "rb", buffering=0)
+    return FileIO(number)
+
+
+def _read(file: FileIO, most: int) -> bytes:
+    """Some of it, nothing at its end. Raises ``OSError`` where it would be waited for: the kernel has such files."""
+    found = file.read(most)
+    if found is None:
+        raise OSError(_ENDLESS)
+    return found
 
 
 def _below(folder: Path) -> list[str]:
@@ -140,4 +152,4 @@ def _below(folder: Path) -> list[str]:
 
 def _why(error: Exception) -> str:
     said = getattr(error, "strerror", None) or str(error)
-    return said if said == _NO_FILE else f"can not be read: {said}"
+    return said if said in {_NO_FILE, _ENDLESS} else f"can not be read: {said}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +122,17 @@ def test_what_turns_into_a_pipe_while_it_is_looked_at_holds_nobody_up(
     monkeypatch.setattr(pins, "seen", lambda _path: FileState("file"))  # it was one a moment ago
     assert bench.ask("file", path="out.csv", changed=False) == (UNKNOWN, "it is no plain file")
     assert pins.text_of(bench.folder / "out.csv") == {"text": None, "why": "is no plain file"}
+
+
+def test_a_file_that_its_reader_waits_for_is_not_compared(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bench.folder / "out.csv").write_text("a")
+    monkeypatch.setattr(pins, "FileIO", Waits)
+    assert bench.ask("file", path="out.csv", changed=False) == (UNKNOWN, "it is a file that its reader waits for")
+    assert pins.text_of(bench.folder / "out.csv") == {"text": None, "why": "is a file that its reader waits for"}
+
+
+class Waits(FileIO):
+    """As /proc/kmsg, which only root may read: nothing now, perhaps later."""
+
+    def read(self, _size: int | None = -1) -> bytes:
+        return None  # type: ignore[return-value]  # what a file that does not block says, against its stub
