@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections import Counter
@@ -9,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from hermes_cron.domain.delivery import DeliveryState
-from hermes_cron.errors import Conflict, NotFound, Usage
+from hermes_cron.errors import ConfigError, Conflict, NotFound, SecretInPlainSight, Usage
 from hermes_cron.history_plan import Asked, Done, RunFacts, Task, Version
+from hermes_cron.settings import Settings
 
 if TYPE_CHECKING:
     from hermes_cron.domain.home_part import Part
@@ -286,10 +288,20 @@ class HistoryDesk:
         return Done(before=changed.before, after=changed.after, sha256=said.sha256, files=said.files)
 
     def follow(self, paths: Iterable[str]) -> None:
-        """What the store and a living scheduler must learn after files changed."""
-        if any(path.startswith("jobs/") for path in paths):
-            self._app.sync_jobs(actor="cli")
-            self._app.wake()
+        """What the store and a living scheduler must learn after files changed, by the settings as they are now.
+
+        With settings that cannot be read nothing can be learned yet; whoever mends them looks at the files again.
+        """
+        if not any(path.startswith("jobs/") for path in paths):
+            return
+        try:
+            settings = Settings.load(self._app.home)
+        except (ConfigError, SecretInPlainSight):
+            pass
+        else:
+            with contextlib.closing(type(self._app)(self._app.home, settings, self._app.clock)) as app:
+                app.sync_jobs(actor="cli")
+        self._app.wake()
 
 
 def _why(asked: Asked, by: str) -> Why:

@@ -64,12 +64,13 @@ def skill(snapshots: SnapshotRepository, word: str) -> Part:
 
 
 def _known(snapshots: SnapshotRepository) -> Iterator[_Parts]:
-    """What there is now, then, if that was not enough, what there ever was."""
+    """What the newest snapshot has, then what lies in the home, then, if that was not enough, what there ever was."""
     head = snapshots.head()
     if head is None:
         return
     objects = snapshots.objects()
     yield parts_of([os.fsdecode(path) for path in objects.files(head.tree)], skills_of(objects, head.tree))
+    yield _lying(snapshots.root)
     commits = {it.id: it for it in snapshots.log()}
     paths = {
         os.fsdecode(path)
@@ -78,6 +79,12 @@ def _known(snapshots: SnapshotRepository) -> Iterator[_Parts]:
     }
     skills = {path.removesuffix(SKILL_FILE) for path in paths if path.endswith(SKILL_FILE)}
     yield parts_of(sorted(paths), skills)
+
+
+def _lying(root: Path) -> _Parts:
+    found = [path for name in ("jobs", "skills", "memories") for path in (root / name).rglob("*") if path.is_file()]
+    paths = sorted(str(path.relative_to(root)) for path in found)
+    return parts_of(paths, {path.removesuffix(SKILL_FILE) for path in paths if path.endswith(SKILL_FILE)})
 
 
 def _at(parts: _Parts, path: str) -> Part | None:

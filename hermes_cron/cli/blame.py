@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hermes_cron.cli import output, snapshot_words
-from hermes_cron.cli.context import cli
+from hermes_cron.cli.snapshot_words import bearing
 
 app = typer.Typer(help="Each line of a file: who wrote it, when, which run, why.", add_completion=False)
 
@@ -38,7 +38,7 @@ _WHY = 28
 def blame(
     word: Annotated[str, typer.Argument(metavar="FILE", help="A file of the home, a job or a skill (its SKILL.md).")],
 ) -> None:
-    state = cli()
+    state = bearing()
     desk = state.app.history
     path = desk.file(word)
     lines = desk.blame(path)

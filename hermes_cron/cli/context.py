@@ -18,9 +18,9 @@ import click
 
 from hermes_cron.cli import output
 from hermes_cron.clock import FileClock, SystemClock
-from hermes_cron.errors import HermesCronError, HomeMissing, Usage
+from hermes_cron.errors import ConfigError, HermesCronError, HomeMissing, SecretInPlainSight, Usage
 from hermes_cron.home import Home
-from hermes_cron.settings import Environment, Settings
+from hermes_cron.settings import Environment, Settings, host_zone
 
 if TYPE_CHECKING:
     from hermes_cron.cli.commands import Language
@@ -90,6 +90,14 @@ class Cli:
     def settings(self) -> Settings:
         """config.toml with the environment over it. Raises ConfigError or HomeMissing."""
         return Settings.load(self.home, self.environment)
+
+    def bear_broken_settings(self) -> None:
+        """For commands with which a broken config.toml is mended: say what is wrong and go on with the defaults."""
+        try:
+            _ = self.settings
+        except (ConfigError, SecretInPlainSight) as error:
+            self.note(error.message)
+            self.settings = Settings(timezone=host_zone(self.environment))
 
     @cached_property
     def clock(self) -> Clock:

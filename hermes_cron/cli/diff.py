@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hermes_cron.cli import output, snapshot_words
-from hermes_cron.cli.context import Cli, cli
+from hermes_cron.cli.context import Cli
+from hermes_cron.cli.snapshot_words import bearing
 from hermes_cron.errors import Usage
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def diff(
         ),
     ] = None,
 ) -> None:
-    state = cli()
+    state = bearing()
     desk = state.app.history
     commits, paths = chosen(state, words or [], most=1)
     old = commits[0] if commits else desk.newest()

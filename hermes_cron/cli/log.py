@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hermes_cron.cli import output, snapshot_words
-from hermes_cron.cli.context import Cli, cli
+from hermes_cron.cli.context import Cli
+from hermes_cron.cli.snapshot_words import bearing
 
 if TYPE_CHECKING:
     from hermes_cron.domain.home_part import Part
@@ -49,7 +50,7 @@ def log(
     ],
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, newest first.")] = 20,
 ) -> None:
-    state = cli()
+    state = bearing()
     told(state, state.app.history.part(word), limit=limit)
 
 

@@ -9,7 +9,8 @@ import typer
 
 from hermes_cron.cli import diff as diffs
 from hermes_cron.cli import log, taking_back
-from hermes_cron.cli.context import Cli, cli
+from hermes_cron.cli.context import Cli
+from hermes_cron.cli.snapshot_words import bearing
 from hermes_cron.errors import Usage
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ def versions(
     name: Annotated[str, typer.Argument(help="The skill's name, or category/name.")],
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, newest first.")] = 20,
 ) -> None:
-    state = cli()
+    state = bearing()
     log.told(state, state.app.history.skill(name), limit=limit)
 
 
 def difference(name: Versioned) -> None:
-    state = cli()
+    state = bearing()
     desk = state.app.history
     part, number = _named(state, name)
     before, version = desk.version(part, number)
@@ -57,7 +58,7 @@ def restore(
         bool, typer.Option("--exact", help="Drop edits by hand made since, too; they stay in the history.")
     ] = False,
 ) -> int:
-    state = cli()
+    state = bearing()
     part, number = _named(state, name)
     if number is None:
         raise Usage(f"which version of {part.name}?", hint=f"hermes-cron skills log {part.name}")

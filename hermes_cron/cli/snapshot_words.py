@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from hermes_cron.cli import output, when
-from hermes_cron.cli.context import Cli
+from hermes_cron.cli.context import Cli, cli
 
 if TYPE_CHECKING:
     from hermes_cron.snapshots.commits import Commit
@@ -19,6 +19,13 @@ _COUNTS = {
     "en": {"lines": "+{added} -{removed} lines", "other": "not its text", "new": "new", "gone": "removed"},
     "zh": {"lines": "+{added} -{removed} 行", "other": "非文本改动", "new": "新增", "gone": "删除"},
 }
+
+
+def bearing() -> Cli:
+    """The command's context, with which a broken config.toml can be taken back as anything else."""
+    state = cli()
+    state.bear_broken_settings()
+    return state
 
 
 def short(commit: Commit | str) -> str:

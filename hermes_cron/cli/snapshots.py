@@ -8,7 +8,8 @@ import typer
 
 from hermes_cron.cli import diff as diffs
 from hermes_cron.cli import output, snapshot_words, taking_back
-from hermes_cron.cli.context import Cli, cli
+from hermes_cron.cli.context import Cli
+from hermes_cron.cli.snapshot_words import bearing
 from hermes_cron.cli.who import person
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ LoginOption = Annotated[
 
 @app.command("create", help="Keep what lies in the home now.")
 def create(reason: Annotated[str | None, typer.Argument(help="Why, in a few words.")] = None) -> None:
-    state = cli()
+    state = bearing()
     desk = state.app.history
     first = desk.is_new()
     changed = desk.create(reason, by=person())
@@ -121,7 +122,7 @@ def create(reason: Annotated[str | None, typer.Argument(help="Why, in a few word
 def list_snapshots(
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, newest first.")] = 20,
 ) -> None:
-    state = cli()
+    state = bearing()
     everything, found = state.app.history.listed(limit)
     if state.json:
         state.emit_json({"snapshots": [{**snapshot_words.as_json(it), "files": n} for it, n in found]})
@@ -142,7 +143,7 @@ def list_snapshots(
 
 @app.command("show", help="One snapshot: who, why, what it changed, its hash.")
 def show(word: Id) -> None:
-    state = cli()
+    state = bearing()
     desk = state.app.history
     commit = desk.find(word)
     parent = desk.parent(commit)
@@ -178,7 +179,7 @@ def diff(
         typer.Argument(metavar="[A] [B] [PATH]", help="One or two snapshots, then a path, job or skill."),
     ] = None,
 ) -> None:
-    state = cli()
+    state = bearing()
     commits, paths = diffs.chosen(state, words or [], most=2)
     old, new = _two(state, commits)
     found = state.app.history.between(old, new, paths=paths)
@@ -208,7 +209,7 @@ def restore(
         bool, typer.Option("--exact", help="Drop edits by hand made since, too; they stay in the history.")
     ] = False,
 ) -> int:
-    state = cli()
+    state = bearing()
     desk = state.app.history
     chosen = [desk.part(path).path for path in paths or []]
     task = desk.to_restore(desk.find(word), paths=chosen, exact=exact)
@@ -218,7 +219,7 @@ def restore(
 
 @app.command("verify", help="Read all of the history and compare every hash.")
 def verify() -> int:
-    state = cli()
+    state = bearing()
     found = state.app.history.verify()
     if state.json:
         faults = [{"what": it.what, "mend": it.mend} for it in found.faults]
@@ -238,7 +239,7 @@ def verify() -> int:
 def gc(
     days: Annotated[int, typer.Option("--days", min=0, help="Thin out those older than so many days.")] = 90,
 ) -> None:
-    state = cli()
+    state = bearing()
     done = state.app.history.gc(days)
     if state.json:
         body = {"snapshots": done.commits, "thinned": done.thinned}
@@ -255,7 +256,7 @@ def push(
     branch: Branch = "main",
     login: LoginOption = None,
 ) -> None:
-    state = cli()
+    state = bearing()
     commit = state.app.history.push(url, branch=branch, login=login)
     if state.json:
         state.emit_json({"url": url, "branch": branch, **snapshot_words.as_json(commit)})
@@ -270,7 +271,7 @@ def pull(
     branch: Branch = "main",
     login: LoginOption = None,
 ) -> None:
-    state = cli()
+    state = bearing()
     desk = state.app.history
     done = desk.pull(url, branch=branch, login=login)
     before, after = (None, None) if done.changed is None else (done.changed.before, done.changed.after)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hermes_cron.cli import taking_back
-from hermes_cron.cli.context import cli
+from hermes_cron.cli.snapshot_words import bearing
 
 app = typer.Typer(help="Take back a change, or all that a run changed.", add_completion=False)
 
@@ -21,5 +21,5 @@ HELP_ZH = {
 def undo(
     word: Annotated[str, typer.Argument(metavar="ID|RUN", help="A snapshot or a run: the first digits of its id.")],
 ) -> int:
-    state = cli()
+    state = bearing()
     return taking_back.done(state, state.app.history.to_undo(word), ["undo", word])

@@ -90,6 +90,20 @@ def test_the_first_snapshot_has_nothing_before_it(cli: Run, past: Past) -> None:
     assert "nothing came before it" in refused.err
 
 
+def test_broken_settings_can_be_taken_back(cli: Run, past: Past, home: Home) -> None:
+    good = home.config.read_text()
+    past.by_run("r1", {"config.toml": good + "bogus = 1\n", "jobs/daily.md": JOB.replace("9am", "8am")})
+    assert cli("list").rc in {0, 78}
+    assert cli("config", "check").rc == 78
+    assert 'unknown key "bogus"' in cli("snapshots", "list").err
+    done = cli("undo", "r1", "-y")
+    assert done.rc == 0, done.err
+    assert "  settings  config.toml: +0 -1 lines" in done.out
+    assert home.config.read_text() == good
+    (job,) = said(cli("list", "--json"))["jobs"]
+    assert job["schedule"] == ["every day 9am"]
+
+
 def test_what_came_into_the_vault_since_does_not_come_back(cli: Run, past: Past, home: Home) -> None:
     past.put("memories/USER.md", "the key is tops3cret-42\n")
     with_key = past.by_hand()
@@ -179,6 +193,14 @@ def test_a_look_at_the_home_keeps_nothing(cli: Run, past: Past) -> None:
         assert (found["path"], found["change"], found["added"]) == ("memories/MEMORY.md", "added", 1)
     assert len(said(cli("snapshots", "list", "--json"))["snapshots"]) == 1
     assert said(cli("diff", "jobs", "--json"))["files"] == []
+
+
+def test_what_no_snapshot_has_yet_is_found_too(cli: Run, past: Past) -> None:
+    past.put("memories/new.md", "x\n")
+    past.put("jobs/weekly.md", JOB)
+    assert [it["path"] for it in said(cli("diff", "memories/new.md", "--json"))["files"]] == ["memories/new.md"]
+    assert [it["path"] for it in said(cli("diff", "weekly", "--json"))["files"]] == ["jobs/weekly.md"]
+    assert "no version in the history yet" in cli("log", "weekly").out
 
 
 def test_snapshots_are_compared(cli: Run, past: Past) -> None:
