@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -68,6 +70,8 @@ def test_a_job_that_comes_back_is_known_at_once(cli: Run, past: Past, home: Home
     home.wake.unlink(missing_ok=True)
     done = cli("undo", "r1", "-y")
     assert "  job  daily comes back" in done.out
+    with contextlib.closing(sqlite3.connect(home.store)) as store:
+        assert store.execute("SELECT name, removed_at FROM jobs").fetchall() == [("daily", None)]
     assert home.wake.exists(), "a living scheduler was not told"
     (job,) = said(cli("list", "--json"))["jobs"]
     assert (job["name"], job["broken"]) == ("daily", None)
