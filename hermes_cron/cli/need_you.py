@@ -24,6 +24,8 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         "held": "held",
         "broken": "broken file",
         "missed": "missed",
+        "lost": "jobs lost",
+        "history": "history",
     },
     "zh": {
         "approval": "{ref} 待批准",
@@ -35,6 +37,8 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         "held": "挂起",
         "broken": "文件有误",
         "missed": "错过",
+        "lost": "任务丢失",
+        "history": "历史",
     },
 }
 _ABOUT: Mapping[str, Mapping[str, str]] = {
@@ -44,6 +48,8 @@ _ABOUT: Mapping[str, Mapping[str, str]] = {
         "delivery": "{job} to {target}: {text}",
         "missed": "{job}: due {at}, and it has no other time",
         "broken": "{text}",
+        "lost": "{text} jobs present in the snapshot of {at} are missing",
+        "history": "{text}",
         "other": "{job}: {text}",
     },
     "zh": {
@@ -52,6 +58,8 @@ _ABOUT: Mapping[str, Mapping[str, str]] = {
         "delivery": "{job} 到 {target}：{text}",
         "missed": "{job}：应于 {at}，此后再无时刻",
         "broken": "{text}",
+        "lost": "{at} 的快照中有 {text} 个任务现已不在",
+        "history": "{text}",
         "other": "{job}：{text}",
     },
 }
@@ -64,6 +72,8 @@ _COMMANDS: Mapping[str, str] = {
     "held": "hermes-cron resume {job}",
     "broken": "hermes-cron edit {job}",
     "missed": "hermes-cron run {job}",
+    "lost": "{ref}",
+    "history": "hermes-cron doctor",
 }
 _LONGEST = 80
 """Of what stands between the job and the command; a place in a file is never cut."""

@@ -147,7 +147,7 @@ def _looked(state: Cli) -> _Morning:
         return _Morning(
             serving=state.app.schedulers(),
             proof=accounted(conn, since=since, now=now),
-            needs=[*overview.needs(conn), *broken],
+            needs=[*overview.needs(conn), *broken, *_of_the_home(state)],
             coming=overview.coming(conn, _SOON),
             verdicts=overview.verdicts(conn, since),
             sent={str(state): count for state, count in outbox.counts(conn, since).items()},
@@ -155,6 +155,19 @@ def _looked(state: Cli) -> _Morning:
             month=spending.this_month(conn, zone, now),
             dearest=spending.dearest(conn, day_began(now, zone)),
         )
+
+
+def _of_the_home(state: Cli) -> list[Need]:
+    """What is wrong with the history, and jobs that vanished: nothing of it is in the store."""
+    from hermes_cron.lost_jobs import problem
+    from hermes_cron.store.overview import Need
+
+    trouble, lost = problem(state.app)
+    found = [Need(kind="history", job="", text=trouble)] if trouble else []
+    if lost is not None:
+        number = str(len(lost.files))
+        found.append(Need(kind="lost", job="", text=number, ref=lost.command, at=lost.snapshot.at))
+    return found
 
 
 def _show(state: Cli, morning: _Morning) -> None:

@@ -41,7 +41,8 @@ _TOLD = ("$.deliver.to", "$.on_check_failure.notify")
 
 _NOT_A_JOB_S = (DeliveryKind.PING, DeliveryKind.TEST)
 
-Kind = Literal["approval", "run", "checks", "incident", "delivery", "held", "broken", "missed"]
+Kind = Literal["approval", "run", "checks", "incident", "delivery", "held", "broken", "missed", "lost", "history"]
+"""The last two are of the home and stand in no row: ``status`` adds them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
-"""The real faults of dispatch.jsonl: none comes back. C087 and C091 wait for the issues that bring their means."""
+"""The real faults of dispatch.jsonl: none comes back. C087 waits for the issue that brings its means."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -19,7 +20,10 @@ from hermes_cron.domain.job import load_job
 from hermes_cron.domain.run import Outcome, RunState
 from hermes_cron.files import TEMP_PREFIX
 from hermes_cron.home import Home
+from hermes_cron.lost_jobs import lost_jobs
 from hermes_cron.scheduler.housekeeping import housekeep
+from hermes_cron.snapshots.held import BY_HAND
+from hermes_cron.snapshots.repository import SnapshotRepository
 from hermes_cron.store import claims, endings, outbox, overview, runs, takeovers
 from hermes_cron.store.engine import Store
 from hermes_cron.testing import FixedClock, StubServer
@@ -31,7 +35,7 @@ CASES = {
     case["id"]: case
     for case in map(json.loads, (Path(__file__).parent / "data" / "dispatch.jsonl").read_text("utf-8").splitlines())
 }
-LATER = {"C087": "an agent tool that adds jobs", "C091": "snapshots to compare the jobs with"}
+LATER = {"C087": "an agent tool that adds jobs"}
 
 
 def instant(text: str) -> datetime:
@@ -202,6 +206,22 @@ def test_c089_a_job_added_while_the_service_runs_stays(home: Home) -> None:
         gate.set()
         rig.idle()
         assert rig.names() == CASES["C089"]["expected"]["list"]
+
+
+def test_c091_a_partial_loss_is_missed_by_name_and_not_restored_by_itself(home: Home) -> None:
+    case = CASES["C091"]
+    now = instant("2026-12-01T06:00Z")
+    for number in range(case["input"]["before"]):
+        (home.jobs / f"j{number}.md").write_text("---\nschedule: every day 9am\n---\nx\n")
+    snapshots = SnapshotRepository(home.root, FixedClock(now))
+    snapshots.create(BY_HAND)
+    for path in sorted(home.jobs.iterdir())[case["input"]["after_update"] :]:
+        path.unlink()
+    lost = lost_jobs(snapshots, home, now)
+    assert lost is not None
+    assert f"{len(lost.files)} jobs present in the snapshot are missing" == case["expected"]["warning"]
+    assert case["expected"]["offer"] in lost.command
+    assert len(list(home.jobs.iterdir())) == case["input"]["after_update"]
 
 
 def test_c092_the_prompt_comes_through_a_change_of_the_store_whole(home: Home) -> None:
@@ -434,6 +454,9 @@ def test_c105_a_kill_in_the_middle_of_a_write_leaves_old_or_new(home: Home, poin
     assert path.read_bytes() == (b"new " if new else b"old ") * 1000
     strays = [stray for stray in home.jobs.iterdir() if stray.name.startswith(TEMP_PREFIX)]
     assert len(strays) == (0 if new else 1)
+    for stray in strays:
+        an_hour_ago = stray.stat().st_mtime - 3601  # a younger one may be a living writer's
+        os.utime(stray, (an_hour_ago, an_hour_ago))
     rig = Rig(home)
     assert [read.file_name for read in rig.source.folder.scan()] == ["j.md"]
     from hermes_cron.domain.job import Keep
