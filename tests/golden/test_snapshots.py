@@ -123,9 +123,7 @@ def test_versions_lines_and_differences(screens: Screens, past: Past) -> None:
         "@2       Tue 12-01 09:01  run      r7m3d000  #######  learned a pitfall",
         "@1       Tue 12-01 09:00  by hand  -         #######  first",
     ]
-    assert logged.err == (
-        "see: hermes-cron skills diff tidy@3     back: hermes-cron skills restore tidy@2\n"
-    )
+    assert logged.err == "see: hermes-cron skills diff tidy@3     back: hermes-cron skills restore tidy@2\n"
     assert masked(screens("blame", "tidy").out).splitlines()[5:9] == [
         "#######  Tue 12-01 09:00  by hand  -         first                 5  one",
         "#######  Tue 12-01 09:00  by hand  -         first                 6  two",
