@@ -17,6 +17,7 @@ from hermes_cron import files
 from hermes_cron.agent.context_files import ContextFile, find
 from hermes_cron.agent.loop import AgentRun, run_agent
 from hermes_cron.domain.budget import Budget
+from hermes_cron.domain.check import CheckResult
 from hermes_cron.domain.command import Flag, ProcessGroup, RunCommand
 from hermes_cron.domain.fault import failed
 from hermes_cron.domain.job import Job, Work
@@ -216,15 +217,21 @@ class Runner:
         with ExitStack() as stack:
             begin = self._begun if going.taken.session is None else self._resumed
             session = begin(going, stack)
+            failed_checks: tuple[CheckResult, ...] = ()
             while True:
                 outcome = self._judged(going, self._agent(going, session))
+                if (
+                    not outcome.checks and outcome.state.ended
+                ):  # another try that did not come to its end proves nothing
+                    outcome = replace(outcome, checks=failed_checks)
                 if not self._once_more(going, session, outcome):
                     return outcome
-                session.journal.append(evidence(outcome.checks))
+                failed_checks = outcome.checks
+                session.journal.append(evidence(failed_checks))
 
     def _once_more(self, going: Going, session: _Session, outcome: Outcome) -> bool:
         """A playbook is told nothing: its steps say the same again."""
-        if session.header.playbook is not None or going.cancel.is_set():
+        if session.header.playbook is not None or going.cancel.is_set() or outcome.state is not RunState.OK:
             return False
         return wants_more(going.taken, outcome, session.journal.messages())
 

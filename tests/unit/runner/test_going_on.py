@@ -146,13 +146,19 @@ def test_what_checks_compare_with_is_of_before_the_first_attempt(rig: Rig, tmp_p
 def test_a_crash_forgets_no_try(rig: Rig, tmp_path: Path) -> None:
     taken = rig.begin(job(tmp_path, FILE_CHECK, "on_check_failure: {attempts: 2}"))
     outcome = rig.execute(taken, ["Done.", ModelRateLimited("slow")])
-    assert (outcome.state, outcome.checks) == (RunState.FAILED, ())
+    assert (outcome.state, outcome.verdict) == (RunState.FAILED, "check_failed")  # as the try before it was judged
     first = rig.model.requests[1].messages
     taken = rig.again(taken, Outcome(state=RunState.QUEUED))
     outcome = rig.execute(taken, ["Done.", "Done.", "never asked"])
     assert rig.model.requests[0].messages == first
     assert len(rig.model.requests) == 2
     assert (outcome.state, outcome.verdict, outcome.iterations) == (RunState.OK, "check_failed", 3)
+
+
+def test_another_try_that_runs_out_of_calls_does_not_hide_what_the_checks_said(rig: Rig, tmp_path: Path) -> None:
+    taken = rig.begin(job(tmp_path, FILE_CHECK, "on_check_failure: {attempts: 2}", "limits: {iterations: 2}"))
+    outcome = rig.execute(taken, ["Done.", asks("read_file", path="none"), "never asked"])
+    assert (outcome.state, outcome.verdict) == (RunState.BUDGET_EXHAUSTED, "check_failed")
 
 
 def test_a_release_during_the_checks_leaves_them_to_the_next(rig: Rig, tmp_path: Path) -> None:
