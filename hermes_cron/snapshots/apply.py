@@ -22,7 +22,7 @@ from hermes_cron import files
 from hermes_cron.errors import SnapshotFailed
 from hermes_cron.files import explained
 from hermes_cron.snapshots import names
-from hermes_cron.snapshots.pack import sync_folder
+from hermes_cron.snapshots.durable import sync_all
 from hermes_cron.snapshots.scan import OURS
 from hermes_cron.snapshots.trees import (
     EMPTY_FOLDER,
@@ -73,9 +73,8 @@ class Staged:
         for path, before, after in reversed(self.changes):
             if after is not None and path not in self.kept and self._put(path, before, after):
                 changed.add(path)
-        for folder in sorted(self._touched):
-            if os.path.isdir(folder):
-                sync_folder(Path(os.fsdecode(folder)))
+        with _half_way(self.home):
+            sync_all(folder for folder in sorted(self._touched) if os.path.isdir(folder))
         self.discard()
         return Applied(changed=tuple(sorted(changed)), kept=tuple(sorted(self.kept)))
 
@@ -108,6 +107,8 @@ class Staged:
         for path, after in coming:
             with explained(Path(os.fsdecode(place_of(self.home, path)))):
                 self.waiting[path] = self._write(path, objects.read(after.oid), after)
+        with explained(Path(os.fsdecode(self.home))):
+            sync_all(self.waiting[path] for path, after in coming if after.mode is not Mode.LINK)
 
     def _missing(self, path: bytes) -> Iterator[bytes]:
         at = self.home
@@ -129,7 +130,6 @@ class Staged:
             while view:
                 view = view[os.write(fd, view) :]
             os.fchmod(fd, _bits(entry))
-            os.fsync(fd)
         except BaseException:
             os.unlink(temporary)
             raise

@@ -18,6 +18,7 @@ MAX_DEPTH = 100
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")  # by macOS, within a name
 _NO_CHARACTER = re.compile("[\udc80-\udcff\ufffe\uffff]")  # where git's decoder stops: bytes that are no UTF-8
 _DOTGIT = re.compile(r"(\.git|git~1)[. ]*([:\\].*)?", re.DOTALL)
+_FIRST = frozenset({b".", b"g", b"G", b"\xe2", b"\xef"})  # bytes that such a name can begin with
 _MODULES = re.compile(r"(\.gitmodules|gitmod~\d|gi7eb[0-9a-f]~\d|gi7e[0-9a-f]{2}~\d)[. ]*(:.*)?", re.DOTALL)
 _ATTRIBUTES = re.compile(r"(\.gitattributes|gitatt~\d|gi7d2[0-9a-f]~\d|gi7d[0-9a-f]{2}~\d)[. ]*(:.*)?", re.DOTALL)
 _RISKY_MODULES = re.compile(rb'\.\.|[=\s"]-|=\s*"?!|\\|%0a|::', re.IGNORECASE)
@@ -26,6 +27,8 @@ _LONGEST_ATTRIBUTE = 2047
 
 def is_dotgit(name: bytes) -> bool:
     """Whether some file system could take a name for ``.git``."""
+    if name[:1] not in _FIRST and b"\\" not in name:
+        return False
     text = name.decode("utf-8", "surrogateescape")
     seen = _IGNORED.sub("", _NO_CHARACTER.split(text, maxsplit=1)[0]).lower()
     if seen == ".git" or _DOTGIT.fullmatch(text.lower()) is not None:

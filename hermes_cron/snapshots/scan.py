@@ -9,10 +9,10 @@ the size limit, files that hold a value of the vault, what cannot be read, names
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import stat
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,7 +106,7 @@ class StatCache:
 
 
 def _digest(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest().encode()
+    return b"%08x" % zlib.crc32(body)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ def scan(
         here[KEPT_ASIDE] = Entry(Mode.FILE, objects.put(BLOB, data))
     cache.changed = cache.known != look.seen
     cache.known = look.seen
-    return Scan(tree=objects.put(TREE, encode(here)), left_out=tuple(look.left_out))
+    return Scan(tree=objects.put(TREE, encode(here)), left_out=tuple(sorted(look.left_out, key=lambda it: it.path)))
 
 
 def look_at(root: Path, objects: Objects, path: bytes, rules: Rules) -> tuple[Entry | None, LeftOut | None]:
@@ -203,21 +203,21 @@ class _Look:
     def _folder(self, path: bytes) -> Entry | None:
         if path.count(b"/") >= names.MAX_DEPTH:
             return self._leave(path, "too deep")
+        here: dict[bytes, Entry] = {}
+        there = False
         try:
-            with os.scandir(os.path.join(self._root, path)) as found:
-                inside = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(self._root + b"/" + path) as inside:
+                for entry in inside:
+                    name = entry.name
+                    if name.startswith(_TEMPORARY):
+                        self._sweep(entry)
+                        continue
+                    there = True
+                    kept = self._entry(path + b"/" + name, entry)
+                    if kept is not None and kept.oid != EMPTY_TREE:
+                        here[name] = kept
         except OSError as error:
             return self._leave(path, f"cannot be listed: {error.strerror}")
-        here: dict[bytes, Entry] = {}
-        there = 0
-        for entry in inside:
-            if entry.name.startswith(OURS):
-                self._sweep(path + b"/" + entry.name)
-            elif not entry.name.startswith(_TEMPORARY):
-                there += 1
-                kept = self._entry(path + b"/" + entry.name, entry)
-                if kept is not None and kept.oid != EMPTY_TREE:
-                    here[entry.name] = kept
         if not there and path not in names.ROOTS:
             self.empty.add(path)
         return Entry(Mode.FOLDER, self._objects.put(TREE, encode(here)) if here else EMPTY_TREE)
@@ -228,11 +228,16 @@ class _Look:
         try:
             if entry.is_dir(follow_symlinks=False):
                 return self._folder(path)
-            return self._one(path, entry.stat(follow_symlinks=False))
+            found = entry.stat(follow_symlinks=False)
         except FileNotFoundError:  # gone since the folder was read
             return None
         except OSError as error:
             return self._leave(path, f"cannot be read: {error.strerror}")
+        known = self._known.get(path)
+        if known is not None and known[0] == _stamp(found):  # nearly all of them
+            self.seen[path] = known
+            return self._noted(path, plain_entry(found.st_mode, known[1]))
+        return self._one(path, found)
 
     def _one(self, path: bytes, found: os.stat_result) -> Entry | None:
         if stat.S_ISLNK(found.st_mode):
@@ -245,10 +250,6 @@ class _Look:
     def _file(self, path: bytes, found: os.stat_result) -> Entry | None:
         if found.st_size > self._rules.max_bytes:
             return self._leave(path, f"larger than {self._rules.max_bytes:,} bytes")
-        known = self._known.get(path)
-        if known is not None and known[0] == _stamp(found):
-            self.seen[path] = known
-            return self._noted(path, plain_entry(found.st_mode, known[1]))
         try:
             found, data = self._read(path)
         except OSError as error:
@@ -286,9 +287,10 @@ class _Look:
                     if name.startswith(OURS):
                         os.unlink(os.path.join(folder, name))
 
-    def _sweep(self, path: bytes) -> None:
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(self._root, path))
+    def _sweep(self, entry: os.DirEntry[bytes]) -> None:
+        if entry.name.startswith(OURS):
+            with contextlib.suppress(OSError):
+                os.unlink(entry.path)
 
     def _leave(self, path: bytes, why: str) -> Entry | None:
         """Always None, so that it can be returned."""

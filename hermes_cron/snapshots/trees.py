@@ -8,12 +8,10 @@ git's own: ``MODE NAME\\0`` and 20 bytes of object id, sorted as git sorts (a fo
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_cron.snapshots import aside
 from hermes_cron.snapshots.aside import KEPT_ASIDE, Aside
@@ -37,8 +35,7 @@ PLAIN = frozenset({Mode.FILE, Mode.EXECUTABLE})
 USUAL_BITS = {Mode.FILE: 0o644, Mode.EXECUTABLE: 0o755}
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One name in a folder. ``oid`` is that of its blob, or of its tree.
 
     ``bits`` are a file's mode bits where they are not the usual ones. An empty folder of the home is an entry of mode
@@ -62,22 +59,24 @@ def blob_id(data: bytes) -> Oid:
 EMPTY_TREE = object_id(TREE, b"")
 EMPTY_FOLDER = Entry(Mode.FOLDER, EMPTY_TREE)
 
-_MODES = {b"%o" % mode: mode for mode in Mode}
+_SPELLED = {mode: b"%o" % mode for mode in Mode}
+_MODES = {spelled: mode for mode, spelled in _SPELLED.items()}
 _ENTRY = re.compile(rb"([0-7]+) ([^\0/]+)\0(.{20})", re.DOTALL)
 _BUFFER = 32_000_000  # bytes of new objects that are held before they are written
 
 
 def plain_entry(found_mode: int, oid: Oid) -> Entry:
     """A regular file's entry by the mode that ``stat`` gives."""
-    mode = Mode.EXECUTABLE if found_mode & 0o100 else Mode.FILE
-    bits = stat.S_IMODE(found_mode) & 0o777
-    return Entry(mode, oid, None if bits == USUAL_BITS[mode] else bits)
+    bits = found_mode & 0o777
+    mode = Mode.EXECUTABLE if bits & 0o100 else Mode.FILE
+    return Entry(mode, oid, None if bits in (0o644, 0o755) else bits)
 
 
 def encode(entries: Mapping[bytes, Entry]) -> bytes:
     """A tree object's content."""
-    ordered = sorted(entries.items(), key=lambda item: item[0] + (b"/" if item[1].mode is Mode.FOLDER else b""))
-    return b"".join(b"%o %s\0%s" % (entry.mode, name, entry.oid) for name, entry in ordered)
+    ordered = [(name + b"/" if it.mode is Mode.FOLDER else name, name, it) for name, it in entries.items()]
+    ordered.sort()
+    return b"".join([b"%b %b\0%b" % (_SPELLED[it.mode], name, it.oid) for _, name, it in ordered])
 
 
 def _raw(data: bytes) -> Iterator[re.Match[bytes]]:

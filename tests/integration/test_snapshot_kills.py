@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(STRACE is None, reason="needs strace, which kill
 
 CALLS = (
     "write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,rmdir,ftruncate,"
-    "fchmod,symlink"
+    "fchmod,symlink,syncfs"
 )
 EVERY = os.environ.get("HERMES_CRON_EVERY_KILL") == "1"
 SAMPLE = 9
