@@ -38,7 +38,7 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
     "state": ("状态", ("backup", "upgrade")),
     "operation": (
         "运维",
-        ("init", "serve", "status", "usage", "logs", "model", "tools", "config", "dev", "completion"),
+        ("init", "serve", "status", "doctor", "usage", "logs", "model", "tools", "config", "dev", "completion"),
     ),
 }  # fmt: skip
 """Purpose -> its Chinese name and its commands."""
@@ -86,6 +86,7 @@ COMMANDS: dict[str, Entry] = {
     "init": Entry("init", "Make a home", "建立主目录"),
     "serve": Entry("serve", "The scheduler: start jobs when they are due", "调度器：到点启动任务"),
     "status": Entry("status", "Is all well, and what needs a person", "是否一切正常，什么需要人处理"),
+    "doctor": Entry("doctor", "Is the home sound, and what mends it", "主目录是否完好，如何修复"),
     "usage": Entry("usage", "What runs used: tokens and money", "各次运行的用量与费用"),
     "logs": Entry("logs", "The scheduler's log lines", "调度器日志"),
     "model": Entry("model", "Show, list, set and test the model", "查看、列出、设置和测试模型", noun=True),

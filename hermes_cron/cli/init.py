@@ -296,9 +296,9 @@ def _report(state: Cli, made: _Made, snapshot: str | None, *, unused: Sequence[s
         written = len(copied.new) if copied else 0
         count = texts["one_file" if written == 1 else "files"].format(count=written)
         rows.append((f"{name}/", f"{word}{comma}{count}" if written else word))
-    state.out(output.facts(rows))
     if snapshot is not None:
         rows.append(("snapshots.git/", texts["snapshot"].format(id=snapshot_words.short(snapshot))))
+    state.out(output.facts(rows))
     if unused:
         state.note(texts["unused"].format(options=", ".join(unused)) + "\n  hermes-cron config set KEY VALUE")
     state.out(f"\n{texts['next']}{follow}")

@@ -1,0 +1,115 @@
+"""What was written: is the store whole and of this version, who holds its runs, do its times make sense?"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from hermes_cron.doctor.finding import Finding, Patient, failure, fine, warning
+from hermes_cron.store.migrate import newest, version
+
+MOST = 5
+BEHIND = timedelta(minutes=5)
+"""What clocks of hosts may differ by, and what a time-step of an hour change may not."""
+
+
+def usable(patient: Patient) -> bool:
+    """Whether the store can be opened, or made, without an upgrade."""
+    try:
+        return version(patient.home.store) in (0, newest())
+    except (sqlite3.DatabaseError, OSError):
+        return False
+
+
+def store(patient: Patient) -> Iterator[Finding]:
+    place = patient.home.store
+    away = shlex.join(["mv", str(place), f"{place}.damaged"])
+    try:
+        found = version(place)
+        fault = _quick_check(patient) if found else None
+    except (sqlite3.DatabaseError, OSError) as error:
+        yield failure("store_damaged", away, why=str(error))
+        return
+    if fault is not None:
+        yield failure("store_damaged", away, why=fault)
+    elif found > newest():
+        yield failure("schema_newer", "uv tool upgrade hermes-cron", found=found, newest=newest())
+    elif 0 < found < newest():
+        yield warning("schema_older", "hermes-cron upgrade", found=found, newest=newest())
+    else:
+        yield fine("schema" if found else "no_store", found=found)
+    yield from _unfinished_upgrade(patient)
+
+
+def _unfinished_upgrade(patient: Patient) -> Iterator[Finding]:
+    from hermes_cron.upgrade import unfinished
+
+    left = unfinished(patient.home)
+    if left is not None:
+        yield warning("upgrade_unfinished", "hermes-cron upgrade", found=left.found, newest=left.newest)
+
+
+def _quick_check(patient: Patient) -> str | None:
+    with contextlib.closing(sqlite3.connect(patient.home.store, timeout=5)) as conn:
+        said = str(conn.execute("PRAGMA quick_check(1)").fetchone()[0])
+    return None if said == "ok" else " ".join(said.split())[:200]
+
+
+def owners(patient: Patient) -> Iterator[Finding]:
+    """Runs of dead processes go on as soon as a scheduler lives."""
+    if not usable(patient) or not patient.home.store.exists():
+        return
+    from hermes_cron.scheduler import owners as locks
+
+    with contextlib.closing(sqlite3.connect(patient.home.store, timeout=5)) as conn:
+        rows = conn.execute("SELECT owner, count(*) FROM runs WHERE ended_at IS NULL AND owner IS NOT NULL GROUP BY 1")
+        held = {str(owner): int(count) for owner, count in rows}
+    orphans = sum(count for owner, count in held.items() if not locks.lives(patient.home.owners, owner))
+    serving = len(patient.app.schedulers())
+    if orphans and not serving:
+        yield warning("orphans_one" if orphans == 1 else "orphans", "hermes-cron serve --once", count=orphans)
+    else:
+        yield fine("owners" if serving else "owners_none", count=serving)
+
+
+def clock(patient: Patient) -> Iterator[Finding]:
+    """A clock that was set back makes nothing due until it has caught up with what was written."""
+    zone = "UTC" if patient.settings is None else patient.settings.timezone
+    now = patient.clock.now()
+    latest = _latest(patient)
+    if latest is not None and latest - now > BEHIND:
+        behind = str(latest - now).split(".", maxsplit=1)[0]
+        yield failure("clock_behind", "timedatectl status", behind=behind, latest=f"{latest:%Y-%m-%d %H:%M} UTC")
+    else:
+        yield fine("clock", zone=zone)
+
+
+def _latest(patient: Patient) -> datetime | None:
+    if not usable(patient) or not patient.home.store.exists():
+        return None
+    with contextlib.closing(sqlite3.connect(patient.home.store, timeout=5)) as conn:
+        (found,) = conn.execute(
+            "SELECT max(at) FROM (SELECT max(queued_at) AS at FROM runs UNION ALL SELECT max(started_at) FROM runs"
+            " UNION ALL SELECT max(ended_at) FROM runs)"
+        ).fetchone()
+    return None if found is None else datetime.fromisoformat(str(found)).replace(tzinfo=UTC)
+
+
+def deliveries(patient: Patient) -> Iterator[Finding]:
+    """Messages of which nobody can say that they arrived."""
+    if not usable(patient) or not patient.home.store.exists():
+        return
+    from hermes_cron.store import overview
+
+    with patient.app.store.read() as conn:
+        lost = [need for need in overview.needs(conn) if need.kind == "delivery"]
+    for need in lost[:MOST]:
+        fact = "delivery_unknown" if need.state == "unknown" else "delivery_failed"
+        yield warning(fact, f"hermes-cron outbox retry {need.ref}", job=need.job, target=need.target, why=need.text)
+    if len(lost) > MOST:
+        yield warning("more_deliveries", "hermes-cron outbox list", count=len(lost) - MOST)
+    if not lost:
+        yield fine("deliveries")
