@@ -50,6 +50,13 @@ class Lost:
 
 def lost_jobs(snapshots: SnapshotRepository, home: Home, now: datetime) -> Lost | None:
     """None when all is there, and where there is no history. Raises ``SnapshotFailed``."""
+    from hermes_cron.snapshots.faults import reading
+
+    with reading():
+        return _lost(snapshots, home, now)
+
+
+def _lost(snapshots: SnapshotRepository, home: Home, now: datetime) -> Lost | None:
     head = snapshots.head()
     if head is None:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import click
 import typer
 
 from hermes_cron.cli import output
@@ -162,6 +163,7 @@ def _patient(state: Cli) -> Patient:
         settings = state.settings
     except (ConfigError, SecretInPlainSight):
         plain = App(home=home, settings=Settings(), clock=state.clock, language=state.lang)
+        click.get_current_context().call_on_close(plain.close)
         return Patient(home=home, env=state.environment, clock=state.clock, settings=None, app=plain)
     return Patient(home=home, env=state.environment, clock=state.clock, settings=settings, app=state.app)
 

@@ -56,6 +56,8 @@ class Patient:
     settings: Settings | None
     app: App
     space: Callable[[Path], os.statvfs_result] = os.statvfs
+    known: dict[str, str | None] = field(default_factory=dict)
+    """What one check learned and others ask again."""
 
 
 Check = Callable[[Patient], Iterator[Finding]]

@@ -17,25 +17,27 @@ BEHIND = timedelta(minutes=5)
 
 
 def usable(patient: Patient) -> bool:
-    """Whether the store can be opened, or made, without an upgrade."""
-    try:
-        return version(patient.home.store) in (0, newest())
-    except (sqlite3.DatabaseError, OSError):
-        return False
+    """Whether the store can be read, or made, without an upgrade."""
+    return _fault(patient) is None and version(patient.home.store) in (0, newest())
+
+
+def _fault(patient: Patient) -> str | None:
+    """Why the store cannot be believed."""
+    if "store" not in patient.known:
+        try:
+            patient.known["store"] = _quick_check(patient) if version(patient.home.store) else None
+        except (sqlite3.DatabaseError, OSError) as error:
+            patient.known["store"] = str(error)
+    return patient.known["store"]
 
 
 def store(patient: Patient) -> Iterator[Finding]:
-    place = patient.home.store
-    away = shlex.join(["mv", str(place), f"{place}.damaged"])
-    try:
-        found = version(place)
-        fault = _quick_check(patient) if found else None
-    except (sqlite3.DatabaseError, OSError) as error:
-        yield failure("store_damaged", away, why=str(error))
-        return
+    place, fault = patient.home.store, _fault(patient)
     if fault is not None:
-        yield failure("store_damaged", away, why=fault)
-    elif found > newest():
+        yield failure("store_damaged", shlex.join(["mv", str(place), f"{place}.damaged"]), why=fault)
+        return
+    found = version(place)
+    if found > newest():
         yield failure("schema_newer", "uv tool upgrade hermes-cron", found=found, newest=newest())
     elif 0 < found < newest():
         yield warning("schema_older", "hermes-cron upgrade", found=found, newest=newest())
