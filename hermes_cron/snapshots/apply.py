@@ -60,6 +60,7 @@ class Staged:
     gone: list[bytes] = field(default_factory=list)
     waiting: dict[bytes, bytes] = field(default_factory=dict)
     _touched: set[bytes] = field(default_factory=set)
+    _there: set[bytes] = field(default_factory=set)
 
     def enter(self) -> Applied:
         """Put into place; durable on return. What goes, goes first: its name may be needed."""
@@ -113,29 +114,33 @@ class Staged:
     def _missing(self, path: bytes) -> Iterator[bytes]:
         at = self.home
         for part in path.split(b"/")[:-1]:
-            at = os.path.join(at, part)
+            root, at = at == self.home, at + b"/" + part
+            if at in self._there:
+                continue
             if not os.path.lexists(at):
                 yield at
-            elif not _is_folder(at, root=os.path.dirname(at) == self.home):
+            elif os.path.isdir(at) and _is_folder(at, root=root):
+                self._there.add(at)
+            else:
                 return
 
     def _write(self, path: bytes, data: bytes, entry: Entry) -> bytes:
-        temporary = os.path.join(self._folder_for(path), OURS + secrets.token_hex(6).encode())
+        """Made in one folder and moved beside its place: file systems look long for room in many folders."""
+        name = OURS + secrets.token_hex(6).encode()
+        beside = os.path.join(self._folder_for(path), name)
         if entry.mode is Mode.LINK:
-            os.symlink(data, temporary)
-            return temporary
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            os.symlink(data, beside)
+            return beside
+        draft = os.path.join(os.fsencode(self.ledger.parent), name)
+        _create(draft, data, _bits(entry))
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(fd, view) :]
-            os.fchmod(fd, _bits(entry))
-        except BaseException:
-            os.unlink(temporary)
-            raise
-        finally:
-            os.close(fd)
-        return temporary
+            os.rename(draft, beside)
+        except OSError as error:
+            os.unlink(draft)
+            if error.errno != errno.EXDEV:
+                raise
+            _create(beside, data, _bits(entry))
+        return beside
 
     def _folder_for(self, path: bytes) -> bytes:
         """The folder that is to hold it, made if nothing is in its way; else the one above."""
@@ -143,12 +148,15 @@ class Staged:
             return os.path.dirname(place_of(self.home, path))
         at = self.home
         for part in path.split(b"/")[:-1]:
-            further = os.path.join(at, part)
-            if not os.path.lexists(further):
+            further = at + b"/" + part
+            try:
+                if not _is_folder(further, root=at == self.home):
+                    break
+            except FileNotFoundError:
+                if os.path.lexists(further):  # one of the four, a link that leads nowhere
+                    break
                 _make_like(at, further)
                 self._touched.add(at)
-            elif not _is_folder(further, root=at == self.home):
-                break
             at = further
         return at
 
@@ -294,11 +302,26 @@ def _chmod(place: bytes, bits: int) -> None:
 def _on_folders(home: bytes, path: bytes) -> bool:
     """Whether every folder on the way is one, and no link to one elsewhere."""
     parts = path.split(b"/")
-    return all(_is_folder(os.path.join(home, *parts[:at]), root=at == 1) for at in range(1, len(parts)))
+    return all(_is_folder(home + b"/" + b"/".join(parts[:at]), root=at == 1) for at in range(1, len(parts)))
 
 
 def _is_folder(place: bytes, *, root: bool) -> bool:
-    return os.path.isdir(place) and (root or not os.path.islink(place))
+    """Raises FileNotFoundError, NotADirectoryError."""
+    return stat.S_ISDIR((os.stat if root else os.lstat)(place).st_mode)
+
+
+def _create(place: bytes, data: bytes, bits: int) -> None:
+    fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        os.fchmod(fd, bits)
+    except BaseException:
+        os.unlink(place)
+        raise
+    finally:
+        os.close(fd)
 
 
 def _make_like(parent: bytes, place: bytes) -> None:

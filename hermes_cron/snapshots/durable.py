@@ -32,7 +32,7 @@ def sync_all(places: Iterable[bytes]) -> None:
 
 def _with_open(place: bytes, do: Callable[[int], object]) -> None:
     try:
-        fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:

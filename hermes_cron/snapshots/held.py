@@ -17,8 +17,8 @@ from hermes_cron.snapshots.commits import USER, Commit, Why
 from hermes_cron.snapshots.faults import explained
 from hermes_cron.snapshots.pack import BLOB, COMMIT, Kind, Oid
 from hermes_cron.snapshots.read import BRANCH, head_of
-from hermes_cron.snapshots.scan import LeftOut, Rules, StatCache, look_at, not_of_the_home, scan
-from hermes_cron.snapshots.trees import EMPTY_TREE, PLAIN, Entry, Mode, Objects, plain_entry
+from hermes_cron.snapshots.scan import Known, LeftOut, Rules, StatCache, look_at, not_of_the_home, scan
+from hermes_cron.snapshots.trees import EMPTY_FOLDER, PLAIN, Entry, Mode, Objects, plain_entry
 
 if TYPE_CHECKING:
     from pygit2 import Repository
@@ -77,6 +77,7 @@ class Held:
         self.objects = Objects(repository)
         self.rules = rules
         self.now_ns = now_ns
+        self._cache: StatCache | None = None
 
     def head(self) -> Commit | None:
         """The newest commit."""
@@ -86,6 +87,7 @@ class Held:
     def present(self, why: Why, paths: Iterable[bytes] | None = None) -> Changed:
         """Commit what lies in the home, of the whole or of some paths, if it is not the last commit's."""
         head = self.head()
+        self._cache = None
         with explained():
             if paths is not None and head is not None:
                 tree, left_out = self._looked(head.tree, paths)
@@ -96,6 +98,7 @@ class Held:
                 made = self.commit(why, tree, () if head is None else (head.id,))
                 self.point(made.id, why.reason)
             self.objects.new.clear()
+            self._remember()
         before = head or made
         assert before is not None  # noqa: S101  # one of the two is there
         return Changed(before=before, after=made, left_out=left_out)
@@ -228,21 +231,26 @@ class Held:
         return Changed(before=before, after=after, left_out=left_out, kept=kept)
 
     def _scanned(self, head: Commit | None) -> tuple[Oid, tuple[LeftOut, ...]]:
-        place = self.path / "hermes-cron-stat"
-        cache = StatCache.load(place, self.rules)
+        cache = self._cache = StatCache.load(self.path / "hermes-cron-stat", self.rules)
         base = not_of_the_home(self.objects, None if head is None else head.tree)
         found = scan(self.root, self.objects, cache, self.rules, base, now_ns=self.now_ns)
-        if head is None or head.tree != found.tree:
-            fresh = self.objects.changed(None if head is None else head.tree, found.tree)
-            if any(
-                after is not None and after.oid != EMPTY_TREE and not self.objects.has(after.oid)
-                for _, _, after in fresh
-            ):
-                cache.known = {}  # it knows of files whose content is in no history: gone with a branch, or damage
-                found = scan(self.root, self.objects, cache, self.rules, base, now_ns=self.now_ns)
-        with contextlib.suppress(OSError):  # only speed
-            cache.save_if_changed()
+        if not self._has_all(None if head is None else head.tree, found.tree):
+            cache.known = Known()  # it knows of what is in no history: gone with a branch, or damage
+            found = scan(self.root, self.objects, cache, self.rules, base, now_ns=self.now_ns)
         return found.tree, found.left_out
+
+    def _remember(self) -> None:
+        """Now that all of it is in the history."""
+        if self._cache is not None:
+            with contextlib.suppress(OSError):  # only speed
+                self._cache.save_if_changed()
+
+    def _has_all(self, old: Oid | None, new: Oid) -> bool:
+        try:
+            entries = [after for _, _, after in self.objects.changed(old, new) if after not in (None, EMPTY_FOLDER)]
+            return all(self.objects.has(entry.oid) for entry in entries if entry is not None)
+        except KeyError:
+            return False
 
     def _looked(self, tree: Oid, paths: Iterable[bytes]) -> tuple[Oid, tuple[LeftOut, ...]]:
         left_out: list[LeftOut] = []

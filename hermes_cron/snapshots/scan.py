@@ -70,36 +70,50 @@ class Rules:
 
 
 @dataclass(slots=True)
+class Known:
+    """Files as they were when they were last read, and folders of which nothing but these is to be known.
+
+    Unchanged by stat means unchanged. A folder is as it was when all in it are, and no more and no fewer.
+    """
+
+    files: dict[bytes, tuple[Stamp, Oid]] = field(default_factory=dict)
+    folders: dict[bytes, tuple[Oid, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class StatCache:
-    """What each file was when it was last read: unchanged by stat means unchanged. Lives in one file, made anew."""
+    """What is known of the home by the last snapshot. Lives in one file, made anew; all of it is in the history."""
 
     path: Path
     stamp: str
-    known: dict[bytes, tuple[Stamp, Oid]] = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
     changed: bool = False
 
     @classmethod
     def load(cls, path: Path, rules: Rules) -> StatCache:
         """Empty when the file is missing, damaged, or was made under other rules."""
-        cache = cls(path, f"1 {rules.max_bytes} {rules.forbidden.stamp}")
+        cache = cls(path, f"2 {rules.max_bytes} {rules.forbidden.stamp}")
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            data = path.read_bytes()
-            digest, _, body = data.partition(b"\n")
-            if digest == _digest(body):
-                found = json.loads(body)
-                if found["stamp"] == cache.stamp:
-                    cache.known = {
-                        os.fsencode(name): (tuple(row[:-1]), bytes.fromhex(row[-1]))
-                        for name, row in found["files"].items()
-                    }
+            digest, _, body = path.read_bytes().partition(b"\n")
+            found = json.loads(body) if digest == _digest(body) else {}
+            if found.get("stamp") == cache.stamp:
+                encode_name, from_hex = os.fsencode, bytes.fromhex
+                cache.known = Known(
+                    {encode_name(name): (tuple(stamp), from_hex(oid)) for name, oid, stamp in found["files"]},
+                    {encode_name(name): (from_hex(oid), count) for name, oid, count in found["folders"]},
+                )
         return cache
 
     def save_if_changed(self) -> None:
         """Not durable, but whole: a lost cache costs one full read."""
         if not self.changed:
             return
-        files = {os.fsdecode(name): [*stamp, oid.hex()] for name, (stamp, oid) in self.known.items()}
-        body = json.dumps({"stamp": self.stamp, "files": files}).encode()
+        found = {
+            "stamp": self.stamp,
+            "files": [(os.fsdecode(name), oid.hex(), stamp) for name, (stamp, oid) in self.known.files.items()],
+            "folders": [(os.fsdecode(name), oid.hex(), count) for name, (oid, count) in self.known.folders.items()],
+        }
+        body = json.dumps(found).encode()
         temporary = self.path.with_name(f"{self.path.name}.new")  # under the lock there is one
         temporary.write_bytes(_digest(body) + b"\n" + body)
         temporary.replace(self.path)
@@ -148,7 +162,7 @@ def scan(
 
 def look_at(root: Path, objects: Objects, path: bytes, rules: Rules) -> tuple[Entry | None, LeftOut | None]:
     """One path as a full look would find it: a file or link; None for nothing and for a folder."""
-    look = _Look(os.fsencode(root), objects, {}, rules, 0)
+    look = _Look(os.fsencode(root), objects, Known(), rules, 0)
     found = look.alone(path)
     return found, look.left_out[0] if look.left_out else None
 
@@ -162,11 +176,11 @@ def why_not(path: bytes, mode: Mode, data: bytes, rules: Rules) -> str | None:
 
 class _Look:
     def __init__(
-        self, root: bytes, objects: Objects, known: dict[bytes, tuple[Stamp, Oid]], rules: Rules,
+        self, root: bytes, objects: Objects, known: Known, rules: Rules,
         edge_ns: int,
     ) -> None:  # fmt: skip
         self.left_out: list[LeftOut] = []
-        self.seen: dict[bytes, tuple[Stamp, Oid]] = {}
+        self.seen = Known()
         self.bits: dict[bytes, int] = {}
         self.empty: set[bytes] = set()
         self._root = root
@@ -204,7 +218,8 @@ class _Look:
         if path.count(b"/") >= names.MAX_DEPTH:
             return self._leave(path, "too deep")
         here: dict[bytes, Entry] = {}
-        there = False
+        there, as_it_was = False, 0
+        prefix = path + b"/"
         try:
             with os.scandir(self._root + b"/" + path) as inside:
                 for entry in inside:
@@ -213,14 +228,28 @@ class _Look:
                         self._sweep(entry)
                         continue
                     there = True
-                    kept = self._entry(path + b"/" + name, entry)
+                    inner = prefix + name
+                    kept = self._entry(inner, entry)
                     if kept is not None and kept.oid != EMPTY_TREE:
                         here[name] = kept
+                        as_it_was += self._as_it_was(inner)
         except OSError as error:
             return self._leave(path, f"cannot be listed: {error.strerror}")
         if not there and path not in names.ROOTS:
             self.empty.add(path)
-        return Entry(Mode.FOLDER, self._objects.put(TREE, encode(here)) if here else EMPTY_TREE)
+        known = self._known.folders.get(path)
+        if known is None or not known[1] == len(here) == as_it_was:
+            made = (self._objects.put(TREE, encode(here)) if here else EMPTY_TREE, len(here))
+            known = known if known == made else made
+        self.seen.folders[path] = known
+        return Entry(Mode.FOLDER, known[0])
+
+    def _as_it_was(self, path: bytes) -> bool:
+        file = self.seen.files.get(path)
+        if file is not None:
+            return file is self._known.files.get(path)
+        folder = self.seen.folders.get(path)
+        return folder is not None and folder is self._known.folders.get(path)
 
     def _entry(self, path: bytes, entry: os.DirEntry[bytes]) -> Entry | None:
         if names.is_dotgit(entry.name):
@@ -233,10 +262,11 @@ class _Look:
             return None
         except OSError as error:
             return self._leave(path, f"cannot be read: {error.strerror}")
-        known = self._known.get(path)
+        known = self._known.files.get(path)
         if known is not None and known[0] == _stamp(found):  # nearly all of them
-            self.seen[path] = known
-            return self._noted(path, plain_entry(found.st_mode, known[1]))
+            self.seen.files[path] = known
+            kept = plain_entry(found.st_mode, known[1])
+            return kept if kept.bits is None else self._noted(path, kept)
         return self._one(path, found)
 
     def _one(self, path: bytes, found: os.stat_result) -> Entry | None:
@@ -258,7 +288,7 @@ class _Look:
             return self._leave(path, "it changes while it is read")
         entry = self._keep(path, plain_entry(found.st_mode, blob_id(data)), data)
         if entry is not None and max(found.st_mtime_ns, found.st_ctime_ns) < self._edge_ns:
-            self.seen[path] = (_stamp(found), entry.oid)
+            self.seen.files[path] = (_stamp(found), entry.oid)
         return entry
 
     def _read(self, path: bytes) -> tuple[os.stat_result, bytes]:
