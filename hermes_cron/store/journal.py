@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -172,8 +172,7 @@ class SqlJournal:
             body = conn.execute(
                 select(_messages.c.body).where(_messages.c.session_id == self.session_id, _messages.c.seq == 0)
             ).scalar_one()
-        row = json.loads(body)
-        return Header(**{**row, "tools": tuple(row["tools"])})
+        return _header(json.loads(body))
 
     def messages(self) -> list[Message]:
         """Rows 1.. in order. A reserved result that never came is left out, and a last word that was cut."""
@@ -405,6 +404,12 @@ class SqlJournal:
 
     def _key(self, seq: int) -> str:
         return f"{self.session_id}/{seq}"
+
+
+def _header(row: dict[str, Any]) -> Header:
+    """Of another version's row 0: what it does not have is as it is by default, what is not known here is left out."""
+    known = {field.name: row[field.name] for field in fields(Header) if field.name in row}
+    return Header(**{**known, "tools": tuple(known.get("tools") or ())})
 
 
 def open_calls(conn: Connection, session_id: str) -> list[OpenCall]:

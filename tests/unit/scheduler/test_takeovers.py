@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from hermes_cron.domain.run import RunState, TakenRun
 from hermes_cron.domain.transcript import Header
 from hermes_cron.store import runs, takeovers
 from hermes_cron.store.journal import SqlJournal
-from hermes_cron.store.tables import DeliveryRow
+from hermes_cron.store.tables import DeliveryRow, MessageRow
 from hermes_cron.store.takeovers import TakenOver
 from hermes_cron.testing import FixedClock
 
@@ -113,3 +114,24 @@ def test_what_somebody_stopped_is_not_gone_on_with_after_its_owner_died(world: A
     row = world.run(run.id)
     assert (row["state"], row["error"]) == ("cancelled", "cancelled by ann; its process died before it stopped")
     assert world.take() == []
+
+
+@pytest.mark.parametrize(
+    ("row", "header"),
+    [
+        ({"system": "s"}, Header(system="s")),
+        ({"system": "s", "model": "m", "of_a_later_version": [1]}, Header(system="s", model="m")),
+    ],
+)
+def test_row_0_of_another_version_is_read_for_what_it_has(world: Any, row: dict[str, Any], header: Header) -> None:
+    run = world.started(PROMPT)
+    made = journal(world, run)
+    rows = MessageRow.__table__  # type: ignore[attr-defined]
+    body = json.dumps(row).encode()
+    world.store.write(lambda conn: conn.execute(rows.update().where(rows.c.seq == 0).values(body=body)))
+    dies(world)
+    (again,) = world.take(owner="other")
+    opened = SqlJournal.open(
+        world.store, FixedClock(world.now), run_id=run.id, fence=again.fence, session_id=made.session_id
+    )
+    assert opened.header() == header
