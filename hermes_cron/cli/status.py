@@ -16,6 +16,8 @@ from hermes_cron.clock import SystemClock
 from hermes_cron.domain.money import dollars
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from hermes_cron.domain.money import Spent
     from hermes_cron.scheduler.owners import Living
     from hermes_cron.settings import BudgetSettings
@@ -38,6 +40,8 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "running": "running since {since} (pid {pid}, last tick {ago} ago)",
         "more": ", and {count} more",
         "stopped": "not running; nothing starts by itself:  hermes-cron serve",
+        "left_one": "not running; 1 run waits for it:  hermes-cron serve",
+        "left": "not running; {count} runs wait for it:  hermes-cron serve",
         "due": "{due} due, {accounted} accounted for",
         "counts": "{ok} ok, {skipped} skipped, {merged} merged, {failed} failed",
         "missed": ", {count} missed",
@@ -74,6 +78,8 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "running": "运行中，自 {since}（pid {pid}，{ago} 前心跳）",
         "more": "，另有 {count} 个",
         "stopped": "未运行，任务不会自动启动：  hermes-cron serve",
+        "left_one": "未运行，1 次运行在等它：  hermes-cron serve",
+        "left": "未运行，{count} 次运行在等它：  hermes-cron serve",
         "due": "应运行 {due} 次，已交代 {accounted} 次",
         "counts": "成功 {ok}，跳过 {skipped}，合并 {merged}，失败 {failed}",
         "missed": "，错过 {count}",
@@ -121,9 +127,10 @@ def status() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Morning:
-    """Everything that the screen says, of one moment."""
+    """Everything that the screen says, of one moment. ``left`` counts runs that only a scheduler could go on with."""
 
     serving: Sequence[Living]
+    left: int
     proof: Accounted
     needs: Sequence[Need]
     coming: Sequence[Coming]
@@ -146,6 +153,7 @@ def _looked(state: Cli) -> _Morning:
         broken = [overview.Need(kind="broken", job=name, text=fault) for name, fault in unlisted]
         return _Morning(
             serving=state.app.schedulers(),
+            left=_left(state, conn),
             proof=accounted(conn, since=since, now=now),
             needs=[*overview.needs(conn), *broken, *_of_the_home(state)],
             coming=overview.coming(conn, _SOON),
@@ -155,6 +163,16 @@ def _looked(state: Cli) -> _Morning:
             month=spending.this_month(conn, zone, now),
             dearest=spending.dearest(conn, day_began(now, zone)),
         )
+
+
+def _left(state: Cli, conn: Connection) -> int:
+    """Runs that wait, and those whose process died."""
+    from hermes_cron.scheduler import owners
+    from hermes_cron.store import runs, takes
+
+    counted = takes.states(conn)
+    dead = [run for run in runs.owned(conn) if not owners.lives(state.app.home.owners, run.owner)]
+    return counted["queued"] + counted["waiting_retry"] + len(dead)
 
 
 def _of_the_home(state: Cli) -> list[Need]:
@@ -176,7 +194,7 @@ def _show(state: Cli, morning: _Morning) -> None:
     needs = morning.needs
     soon = [f"{when.brief(each.at, ZoneInfo(each.timezone), now=now)} {each.job}" for each in morning.coming]
     facts = [
-        (texts["scheduler"], _scheduler(morning.serving, texts, zone, state.lang)),
+        (texts["scheduler"], _scheduler(morning, texts, zone, state.lang)),
         (texts["day"], _day(morning.proof, texts, state.lang)),
         (texts["truth"], _truth(morning.proof, morning.verdicts, texts)),
         (texts["sent"], _sent(morning.sent, texts)),
@@ -195,9 +213,12 @@ def _show(state: Cli, morning: _Morning) -> None:
     state.out("\n".join(f"  {line}" for line in table.splitlines()))
 
 
-def _scheduler(serving: Sequence[Living], texts: Mapping[str, str], zone: ZoneInfo, lang: str) -> str:
+def _scheduler(morning: _Morning, texts: Mapping[str, str], zone: ZoneInfo, lang: str) -> str:
+    serving = morning.serving
     if not serving:
-        return texts["stopped"]
+        return texts["left_one" if morning.left == 1 else "left" if morning.left else "stopped"].format(
+            count=morning.left
+        )
     first = serving[0]
     started = first.started_at.astimezone(zone)
     ago = SystemClock().now() - max(each.heartbeat for each in serving)
@@ -299,6 +320,7 @@ def _as_json(state: Cli, morning: _Morning) -> dict[str, Any]:
     proof, budget = morning.proof, state.settings.budget
     return {
         "schedulers": [asdict(each) for each in morning.serving],
+        "runs_left": 0 if morning.serving else morning.left,
         "last_24h": {
             "due": proof.due,
             "accounted_for": proof.accounted_for,

@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
+from hermes_cron.domain.job import Job
 from hermes_cron.home import Home
+from hermes_cron.scheduler.owners import Owner
+from hermes_cron.store import runs, takes
+from hermes_cron.store.engine import Store
 from tests.golden.screens import (
     START,
     ZONE,
@@ -167,3 +171,20 @@ def test_nothing_is_shown_for_want_of_knowledge(home: Home, run_cli: Callable[..
     told = screens("status", rc=1).out
     for label in ("truth", "sent", "money", "learned"):
         assert f"\n{label:10}  -\n" in told
+
+
+def test_without_a_scheduler_it_says_how_many_runs_only_one_could_go_on_with(screens: Screens) -> None:
+    """One that was queued, one whose process died; not the one that a living command executes."""
+    for name in ("queued", "orphan", "here"):
+        screens.job(name, "---\nschedule: every day 9am\nscript: echo x\n---\n")
+    screens("run", "queued", "--detach")
+    assert "scheduler   not running; 1 run waits for it:  hermes-cron serve" in screens("status", rc=1).out
+    home = screens.home
+    with Owner(home.owners, kind="run", started_at=NOW) as living, Store(home.store) as store:
+        for name, owner in (("orphan", "serve-1-dead"), ("here", living.name)):
+            start = runs.Start(job=Job(name=name, script="true"), job_uid=None, actor="test")
+            run_id = store.write(lambda conn, start=start: runs.enqueue(conn, start, NOW))
+            store.write(lambda conn, run_id=run_id, owner=owner: takes.take_run(conn, run_id, owner, NOW))
+        assert "not running; 2 runs wait for it:" in screens("status", rc=1).out
+        assert "未运行，2 次运行在等它" in screens("status", "--lang", "zh", rc=1).out
+        assert json.loads(screens("status", "--json", rc=1).out)["runs_left"] == 2
