@@ -150,9 +150,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(name="approval.timeout_hours", type=float, default=24, low=0.1, high=24 * 366,
             says="Hours a person has to answer a question; no answer means no."),
     Setting(name="retention.runs", type=int, default=200, low=1, high=1_000_000,
-            says="Newest runs of a job that are kept where the job says nothing."),
+            says="Newest runs of a job that are kept where the job says nothing. Model calls: see retention.days."),
     Setting(name="retention.days", type=int, default=90, low=0, high=36_600,
-            says="Days for which every run of a job is kept where the job says nothing."),
+            says="Days for which every run of a job is kept where the job says nothing: a day at least, and 32 days "
+            "for a run that called a model, for usage and status add up its money."),
     Setting(name="databases.*.engine", type=str, default=None, choices=("postgresql", "sqlite"),
             says="Not set: what the URL begins with; a path is SQLite."),
     Setting(name="databases.*.url", type=str, default=None, check=is_database_url,

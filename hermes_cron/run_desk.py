@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hermes_cron.domain.job import Limits
+from hermes_cron.domain.job import LIMITS
 from hermes_cron.ports import Emit
 
 if TYPE_CHECKING:
@@ -42,13 +43,12 @@ class RunDesk:
         """The job behind ``run --prompt``: it has no file and no schedule."""
         from hermes_cron.domain.job import Job
 
-        limits = self._app.settings.limits
         return Job(
             name="prompt",
             timezone=self._app.settings.timezone,
             prompt=prompt,
             databases=databases,
-            limits=Limits(minutes=limits.minutes, iterations=limits.iterations),
+            limits=replace(self._app.home_limits, inherited=LIMITS),
         )
 
     def queue(self, start: Start) -> str:
@@ -67,15 +67,22 @@ class RunDesk:
             return self._app.runner.execute(taken, flag, emit)
 
         here = Here(
-            home=self._app.home, execute=execute, cancel=cancel, begun=begun, answer_within=self._app.answer_within
+            home=self._app.home,
+            execute=execute,
+            cancel=cancel,
+            begun=begun,
+            answer_within=self._app.answer_within,
+            limits=self._app.home_limits,
         )
         return run_here(self._app.store, start, self._app.clock, here)
 
     def preview(self, start: Start) -> dict[str, Any]:
         """What a run would send first; nothing is executed and nothing kept."""
         from hermes_cron.runner.preview import preview
+        from hermes_cron.store.takes import of_now
 
-        return preview(self._app.runner, start, now=self._app.clock.now())
+        now_held = replace(start, job=of_now(start.job, self._app.home_limits))
+        return preview(self._app.runner, now_held, now=self._app.clock.now())
 
     def row(self, word: str) -> dict[str, Any]:
         """A run by id or beginning of it. Raises ``NotFound``, ``NameAmbiguous``."""

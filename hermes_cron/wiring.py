@@ -12,7 +12,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from hermes_cron.domain.job import Keep, Limits
+from hermes_cron.domain.job import LIMITS, Keep, Limits
 from hermes_cron.home import Home
 from hermes_cron.ports import Checks, Clock, Emit, Model, Target
 from hermes_cron.settings import Settings
@@ -103,6 +103,18 @@ class App:
         except (OSError, ConfigError):
             pass
         return self._settings_read[1]
+
+    @property
+    def home_limits(self) -> Limits:
+        """What a run may use of what its job says nothing about, as config.toml says now."""
+        now = self.settings_now.limits
+        return Limits(**{name: getattr(now, name) for name in LIMITS})
+
+    @property
+    def home_keep(self) -> Keep:
+        """How long runs are kept whose job says nothing about it, as config.toml says now."""
+        now = self.settings_now.retention
+        return Keep(runs=now.runs, days=now.days)
 
     # --- files -----------------------------------------------------------------------------------------------------
 
@@ -238,7 +250,6 @@ class App:
         """What a job file may mention. ``strict`` for ``add``, ``edit`` and ``check``: names must exist."""
         from hermes_cron.jobs.load import Known
 
-        limits, keep = self.settings_now.limits, self.settings.retention
         names: dict[str, Collection[str]] = {}
         if strict:
             names = {
@@ -250,14 +261,8 @@ class App:
             databases=frozenset(self.settings.databases),
             guard=self._query_fault if strict else None,
             strict=strict,
-            limits=Limits(
-                minutes=limits.minutes,
-                iterations=limits.iterations,
-                tokens=limits.tokens,
-                cost_usd=limits.cost_usd,
-                cost_usd_per_day=limits.cost_usd_per_day,
-            ),
-            keep=Keep(runs=keep.runs, days=keep.days),
+            limits=self.home_limits,
+            keep=self.home_keep,
             **names,
         )
 
@@ -289,10 +294,7 @@ class App:
         from hermes_cron.jobs.understand import understand
         from hermes_cron.store.jobs import Understood
 
-        known = self.known(strict=False)
-        # The home's caps are looked up at each run: what is stored would hold until the file is edited.
-        own = Limits(minutes=known.limits.minutes, iterations=known.limits.iterations)
-        found = understand(data, file_name, now, host_zone=self.settings.timezone, known=replace(known, limits=own))
+        found = understand(data, file_name, now, host_zone=self.settings.timezone, known=self.known(strict=False))
         return Understood(job=found.job, broken=found.broken, summary=found.summary)
 
     @property
@@ -432,7 +434,7 @@ class App:
         from hermes_cron.domain.money import caps
         from hermes_cron.store.spending import Payer, StorePurse
 
-        held = caps(taken.job.limits, self.settings_now.budget, self.settings_now.limits)
+        held = caps(taken.job.limits, self.settings_now.budget)
         if not held:
             return None
         return StorePurse(
@@ -532,7 +534,6 @@ class App:
         from hermes_cron.scheduler.service import Plan, Service
 
         emit = logs.begin(logs.LogFile(self.home.logs), self.clock, self.redact, tell=tell)
-        keep = Keep(runs=self.settings.retention.runs, days=self.settings.retention.days)
         return Service(
             Plan(
                 store=self.store,
@@ -547,10 +548,11 @@ class App:
                 drain_s=drain_s,
                 watch=partial(self._watch, emit) if watch else None,
                 signature=lambda: signature(self.home.jobs),
-                housekeep=lambda now: housekeep(self.store, self.home, keep=keep, emit=emit, now=now),
+                housekeep=lambda now: housekeep(self.store, self.home, keep=self.home_keep, emit=emit, now=now),
                 sender=self.sender(emit),
                 keeper=Keeper(lambda: elsewhere(self.home.root, self.clock.now()), self.home.unfinished_change, emit),
                 answer_within=self.answer_within,
+                limits=lambda: self.home_limits,
             )
         )
 

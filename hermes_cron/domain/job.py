@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -20,6 +20,13 @@ Scalar = str | int | float | bool | None
 
 PAUSE_AFTER = 5
 """Failures in a row that hold a job which says nothing else."""
+
+TIMEOUT = timedelta(seconds=60)
+"""Of a script whose job says nothing else. No script runs longer than ``limits.minutes``, whatever its time-out."""
+
+LIMITS = ("minutes", "iterations", "tokens", "cost_usd", "cost_usd_per_day")
+KEEP = ("runs", "days")
+"""What a job may leave to the home, key by key."""
 
 
 class CatchUp(StrEnum):
@@ -75,6 +82,8 @@ class Limits:
     """What a run may use: ``minutes`` of wall time, ``iterations`` (model calls), ``tokens`` and ``cost_usd``.
 
     ``cost_usd_per_day`` bounds all runs of the job on one day of the home's zone. None: the home's caps alone hold.
+    ``inherited`` names those that the job says nothing about: what stands here of them is the home's of the moment in
+    which the job was read, and each run has the home's of its own moment (``under``).
     """
 
     minutes: float = 30
@@ -82,6 +91,11 @@ class Limits:
     tokens: int | None = None
     cost_usd: float | None = None
     cost_usd_per_day: float | None = None
+    inherited: tuple[str, ...] = ()
+
+    def under(self, home: Limits) -> Limits:
+        """These, with what the job leaves to the home as ``home`` has it."""
+        return replace(self, **{name: getattr(home, name) for name in self.inherited})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,10 +129,15 @@ class Deliver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """Retention of runs: the newest ``runs`` and everything younger than ``days``."""
+    """Retention of runs: the newest ``runs`` and everything younger than ``days``. ``inherited`` as in ``Limits``."""
 
     runs: int = 200
     days: int = 90
+    inherited: tuple[str, ...] = ()
+
+    def under(self, home: Keep) -> Keep:
+        """These, with what the job leaves to the home as ``home`` has it."""
+        return replace(self, **{name: getattr(home, name) for name in self.inherited})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +185,7 @@ class Job:
     fallback_models: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
     limits: Limits = field(default_factory=Limits)
-    timeout: timedelta = timedelta(seconds=60)
+    timeout: timedelta = TIMEOUT
     retries: Retries = field(default_factory=Retries)
     pause_after: int = PAUSE_AFTER
     checks: tuple[Check, ...] = ()
@@ -210,12 +229,12 @@ def dump_job(job: Job) -> str:
         timeout=_micros(job.timeout),
         tools=None if job.tools is None else list(job.tools),
         playbook={"mode": job.playbook.mode, "params": dict(job.playbook.params)},
-        limits={name: getattr(job.limits, name) for name in _LIMITS},
+        limits={name: getattr(job.limits, name) for name in LIMITS} | {"inherited": list(job.limits.inherited)},
         retries={"attempts": job.retries.attempts, "backoff": _micros(job.retries.backoff), "on": list(job.retries.on)},
         checks=[{"kind": check.kind, "params": dict(check.params)} for check in job.checks],
         on_check_failure={"attempts": job.on_check_failure.attempts, "notify": list(job.on_check_failure.notify)},
         deliver={"to": list(job.deliver.to), "when": job.deliver.when, "title": job.deliver.title},
-        keep={"runs": job.keep.runs, "days": job.keep.days},
+        keep={name: getattr(job.keep, name) for name in KEEP} | {"inherited": list(job.keep.inherited)},
     )
     return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
@@ -239,8 +258,18 @@ _PLAIN = (
     "catch_up", "overlap", "template", "pause_after", "ping",
 )  # fmt: skip
 _LISTS = ("schedule", "tags", "skills", "databases", "fallback_models")
-_LIMITS = ("minutes", "iterations", "tokens", "cost_usd", "cost_usd_per_day")
 _MAPPINGS = ("vars", "env")
+
+
+def _left_to_the_home(record: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
+    """A record of an older version does not say it: there, what has no value."""
+    said = record.get("inherited")
+    return tuple(said) if said is not None else tuple(name for name in names if record.get(name) is None)
+
+
+def load_keep(record: Mapping[str, Any]) -> Keep:
+    """The ``keep`` of a record of ``dump_job``."""
+    return Keep(**{**record, "inherited": _left_to_the_home(record, KEEP)})
 
 
 def _micros(span: timedelta) -> int:
@@ -262,8 +291,8 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "overlap": Overlap,
     "template": Template,
     "playbook": lambda it: PlaybookUse(mode=PlaybookMode(it["mode"]), params=it["params"]),
-    "limits": lambda it: Limits(**it),
-    "keep": lambda it: Keep(**it),
+    "limits": lambda it: Limits(**{**it, "inherited": _left_to_the_home(it, LIMITS)}),
+    "keep": load_keep,
     "retries": lambda it: Retries(attempts=it["attempts"], backoff=_span(it["backoff"]), on=tuple(it["on"])),
     "checks": lambda it: tuple(Check(kind=CheckKind(each["kind"]), params=each["params"]) for each in it),
     "on_check_failure": lambda it: OnCheckFailure(attempts=it["attempts"], notify=tuple(it["notify"])),

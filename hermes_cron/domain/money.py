@@ -71,17 +71,6 @@ class Worst:
     cost_usd: float | None
 
 
-class HomeLimits(Protocol):
-    """What a job may use that says nothing about it itself, as config.toml's ``[limits]`` names it."""
-
-    @property
-    def tokens(self) -> int | None: ...
-    @property
-    def cost_usd(self) -> float | None: ...
-    @property
-    def cost_usd_per_day(self) -> float | None: ...
-
-
 class HomeBudget(Protocol):
     """The home's caps, as config.toml's ``[budget]`` names them."""
 
@@ -108,22 +97,12 @@ def worst_case(last: Usage | None, *, new_bytes: int, whole_bytes: int) -> int:
     return last.input + last.output + new_bytes
 
 
-def caps(limits: Limits, budget: HomeBudget, home: HomeLimits | None = None) -> tuple[Cap, ...]:
-    """Every cap that holds for a run, the narrowest first. ``home``: its limits hold where the job's say nothing."""
-
-    def mine(own: float | None, others: float | None) -> float | None:
-        return others if own is None else own
-
-    rest = home or limits
+def caps(limits: Limits, budget: HomeBudget) -> tuple[Cap, ...]:
+    """Every cap that holds for a run, the narrowest first."""
     said = (
-        (Scope.RUN, Unit.TOKENS, mine(limits.tokens, rest.tokens), "limits.tokens"),
-        (Scope.RUN, Unit.USD, mine(limits.cost_usd, rest.cost_usd), "limits.cost_usd"),
-        (
-            Scope.JOB_DAY,
-            Unit.USD,
-            mine(limits.cost_usd_per_day, rest.cost_usd_per_day),
-            "limits.cost_usd_per_day",
-        ),
+        (Scope.RUN, Unit.TOKENS, limits.tokens, "limits.tokens"),
+        (Scope.RUN, Unit.USD, limits.cost_usd, "limits.cost_usd"),
+        (Scope.JOB_DAY, Unit.USD, limits.cost_usd_per_day, "limits.cost_usd_per_day"),
         (Scope.HOME_DAY, Unit.TOKENS, budget.tokens_per_day, "budget.tokens_per_day"),
         (Scope.HOME_DAY, Unit.USD, budget.cost_usd_per_day, "budget.cost_usd_per_day"),
         (Scope.HOME_MONTH, Unit.TOKENS, budget.tokens_per_month, "budget.tokens_per_month"),

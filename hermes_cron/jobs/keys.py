@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from hermes_cron.domain.job import CatchUp, Keep, Overlap, PlaybookMode, PlaybookUse, Retries, Template, When
+from hermes_cron.domain.job import CatchUp, Overlap, PlaybookMode, PlaybookUse, Retries, Template, When
 from hermes_cron.jobs import forms
 from hermes_cron.jobs.checks import read_checks
 from hermes_cron.jobs.forms import Reader, Words
@@ -138,8 +138,9 @@ def _limits(value: Value, key: str) -> dict[str, Any]:
     return forms.members(value, key, readers, later=LIMITS_NOT_YET)
 
 
-def _keep(value: Value, key: str) -> Keep:
-    return Keep(**forms.members(value, key, {"runs": forms.count, "days": forms.count}))
+def _keep(value: Value, key: str) -> dict[str, Any]:
+    """As ``_limits``."""
+    return forms.members(value, key, {"runs": forms.count, "days": forms.count})
 
 
 def _retries(value: Value, key: str) -> Retries:

@@ -11,7 +11,10 @@ from zoneinfo import ZoneInfo
 
 from hermes_cron.domain import template
 from hermes_cron.domain.job import (
+    KEEP,
+    LIMITS,
     PAUSE_AFTER,
+    TIMEOUT,
     CatchUp,
     Deliver,
     Job,
@@ -131,7 +134,9 @@ class _Reading:
         self._check_jitter(trigger, zone, now)
         prompt = self._prompt()
         given = self._given
-        limits = replace(self._known.limits, **given.get("limits", {}))
+        said, kept = given.get("limits", {}), given.get("keep", {})
+        limits = replace(self._known.limits, **said, inherited=tuple(name for name in LIMITS if name not in said))
+        keep = replace(self._known.keep, **kept, inherited=tuple(name for name in KEEP if name not in kept))
         return Job(
             name=self._name,
             description=given.get("description") or _first_line(prompt or given.get("script") or ""),
@@ -166,7 +171,7 @@ class _Reading:
             on_check_failure=self._on_check_failure(),
             deliver=self._deliver(),
             ping=given.get("ping"),
-            keep=given.get("keep", self._known.keep),
+            keep=keep,
             template=given.get("template", Template.PLAIN),
         )
 
@@ -286,7 +291,7 @@ class _Reading:
         given: timedelta | None = self._given.get("timeout")
         if given is not None and given > most:
             self._fault("timeout", f"timeout: longer than limits.minutes ({limits.minutes:g})")
-        return given if given is not None else min(timedelta(seconds=60), most)
+        return given if given is not None else TIMEOUT
 
     def _workdir(self) -> str | None:
         if "workdir" not in self._given:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hermes_cron.domain.command import Flag
 from hermes_cron.domain.fault import crashed
+from hermes_cron.domain.job import Limits
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.errors import Conflict
 from hermes_cron.home import Home
@@ -39,6 +40,7 @@ class Here:
     cancel: Flag
     begun: Callable[[TakenRun], None]
     answer_within: timedelta = approvals.ANSWER_WITHIN
+    limits: Limits = takes.HOME
 
 
 def run_here(store: Store, start: runs.Start, clock: Clock, here: Here) -> str:
@@ -52,7 +54,7 @@ def run_here(store: Store, start: runs.Start, clock: Clock, here: Here) -> str:
         def work(conn: Connection) -> TakenRun:
             now = clock.now()
             run_id = runs.enqueue(conn, start, now)
-            taken = takes.take_run(conn, run_id, owner.name, now)
+            taken = takes.take_run(conn, run_id, owner.name, now, here.limits)
             if taken is None:
                 raise Conflict(
                     f"{start.job.name} is running already, and its next run waits for that",

@@ -39,7 +39,7 @@ from hermes_cron.domain.event import (
     ServeStopped,
     ServeStopping,
 )
-from hermes_cron.domain.job import CatchUp, Overlap, Work
+from hermes_cron.domain.job import CatchUp, Limits, Overlap, Work
 from hermes_cron.domain.occurrence import WINDOW, Reason, Span
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.errors import HermesCronError, StoreDamaged
@@ -112,7 +112,7 @@ class Plan:
 
     ``concurrency`` runs at once, ``drain_s`` for them when it is told to stop. ``signature`` changes when a job file
     does (``jobs.watch``). ``housekeep`` removes what nobody needs any more. ``answer_within`` is how long a question
-    waits for a person.
+    waits for a person, ``limits`` what a run may use of what its job says nothing about.
     """
 
     store: Store
@@ -131,6 +131,7 @@ class Plan:
     sender: Sender | None = None
     keeper: Keeper | None = None
     answer_within: timedelta = approvals.ANSWER_WITHIN
+    limits: Callable[[], Limits] = Limits
 
 
 class _ToldToStopError(Exception):
@@ -298,7 +299,7 @@ class Service:
                 return
             if owners.others(self._plan.owners, self._name):
                 self._recover(now)  # a dead owner's run must not make an instant look overlapped
-            claimed, taken, following = self._store.write(partial(self._claim, free, now))
+            claimed, taken, following = self._store.write(partial(self._claim, free, now, self._plan.limits()))
             self._started(taken, now)
             self._executor.start(taken)
             self._tell_missed(claimed.missed)
@@ -316,10 +317,10 @@ class Service:
             return (self._claims and due is not None and due <= now) or (free > 0 and takes.ready(conn, now))
 
     def _claim(
-        self, free: int, now: datetime, conn: Connection
+        self, free: int, now: datetime, home: Limits, conn: Connection
     ) -> tuple[claims.Claimed, list[TakenRun], datetime | None]:
         claimed = claims.claim_due(conn, now, window=self._plan.window) if self._claims else claims.Claimed()
-        return claimed, takes.take(conn, self._name, free, now), claims.next_wake(conn, now)
+        return claimed, takes.take(conn, self._name, free, now, home), claims.next_wake(conn, now)
 
     def _started(self, taken: Iterable[TakenRun], now: datetime) -> None:
         for run in taken:
@@ -346,10 +347,11 @@ class Service:
         """On the run's thread: its end, and the next run for the same thread, in one transaction."""
         now = self._clock.now()
         another = another and (self._crowded or _may_have_followers(run))
+        home = self._plan.limits()
 
         def work(conn: Connection) -> tuple[Ended, list[TakenRun]]:
             ended = endings.end(conn, run, outcome, now, ran=ran, answer_within=self._plan.answer_within)
-            return ended, takes.take(conn, self._name, 1, now) if another else []
+            return ended, takes.take(conn, self._name, 1, now, home) if another else []
 
         ended, taken = self._store.write(work)
         self._tell_ended(run, outcome, ended, now)

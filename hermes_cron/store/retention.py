@@ -1,7 +1,8 @@
 """Which runs does nobody need any more?
 
 A job keeps its newest ``keep.runs`` runs and all of the last ``keep.days`` days. What goes is the run with its
-transcript; the row of its due instant stays, so that the past can still be accounted for.
+transcript; the row of its due instant stays, so that the past can still be accounted for. What the figures of today,
+this month and the last 31 days are summed from stays whatever ``keep`` says: a sum that falls by itself is no sum.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, or_, select
 
-from hermes_cron.domain.job import Keep
+from hermes_cron.domain.job import Keep, load_keep
 from hermes_cron.store import outbox, spending
 from hermes_cron.store.tables import (
     ApprovalRow,
@@ -21,6 +22,7 @@ from hermes_cron.store.tables import (
     EffectRow,
     JobRow,
     MessageRow,
+    ReservationRow,
     RunRow,
     SessionRow,
     UsageRow,
@@ -32,10 +34,15 @@ _sessions = SessionRow.__table__  # type: ignore[attr-defined]
 _messages = MessageRow.__table__  # type: ignore[attr-defined]
 _effects = EffectRow.__table__  # type: ignore[attr-defined]
 _usage = UsageRow.__table__  # type: ignore[attr-defined]
+_reservations = ReservationRow.__table__  # type: ignore[attr-defined]
 _approvals = ApprovalRow.__table__  # type: ignore[attr-defined]
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
 
 BATCH = 200
+SHOWN = timedelta(days=1)
+"""``status`` counts what became of the runs of the last 24 hours."""
+SUMMED = timedelta(days=32)
+"""What ``usage`` and ``status`` add up goes back 31 days or to the month's begin, whose longest has an hour more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +62,7 @@ def expired(conn: Connection, now: datetime, default: Keep, *, limit: int = BATC
         newest = select(_runs.c.id).where(mine, ended).order_by(_runs.c.queued_at.desc(), _runs.c.id).limit(keep.runs)
         query = (
             select(_runs.c.id, _runs.c.output_path)
-            .where(mine, _runs.c.ended_at < now - timedelta(days=keep.days), _runs.c.id.not_in(newest))
+            .where(mine, _runs.c.ended_at < _edge(now, keep), _runs.c.id.not_in(newest), ~_paid(now))
             .order_by(_runs.c.ended_at)
             .limit(limit - len(found))
         )
@@ -63,6 +70,18 @@ def expired(conn: Connection, now: datetime, default: Keep, *, limit: int = BATC
         if len(found) >= limit:
             break
     return found
+
+
+def _edge(now: datetime, keep: Keep) -> datetime:
+    return now - max(timedelta(days=keep.days), SHOWN)
+
+
+def _paid(now: datetime) -> ColumnElement[bool]:
+    """Of a run: a sum of money counts calls of it, or what it had reserved for one. A playbook's calls cost nothing."""
+    since = now - SUMMED
+    called = exists().where(_usage.c.run_id == _runs.c.id, _usage.c.at >= since, _usage.c.model.not_like("playbook:%"))
+    reserved = exists().where(_reservations.c.run_id == _runs.c.id, _reservations.c.at >= since)
+    return or_(called, reserved)
 
 
 def forget(conn: Connection, run_ids: Sequence[str]) -> None:
@@ -85,5 +104,5 @@ def _keeps(conn: Connection, now: datetime, default: Keep) -> list[tuple[str | N
     for uid in uids:
         spec = None if uid is None else conn.execute(select(_jobs.c.spec).where(_jobs.c.uid == uid)).scalar()
         given = json.loads(spec).get("keep") if spec else None
-        found.append((uid, Keep(**given) if given else default))
+        found.append((uid, load_keep(given).under(default) if given else default))
     return found

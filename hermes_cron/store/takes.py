@@ -10,17 +10,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, func, null, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from hermes_cron.domain.job import Job, Work, load_job
+from hermes_cron.domain.job import Job, Limits, Work, load_job
 from hermes_cron.domain.run import Cause, RunState, TakenRun
 from hermes_cron.store import counters, pings
 from hermes_cron.store.prepared import Prepared, instant
 from hermes_cron.store.tables import IS_ACTIVE, AttemptRow, RunRow, SessionRow
+
+HOME = Limits()
+"""What config.toml says when it says nothing."""
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
@@ -96,13 +100,16 @@ class _Queued(NamedTuple):
     check_inputs: str | None
 
 
-def take(conn: Connection, owner: str, slots: int, now: datetime) -> list[TakenRun]:
-    """Make at most ``slots`` runs ``owner``'s and running: by priority, then who waits longest."""
+def take(conn: Connection, owner: str, slots: int, now: datetime, home: Limits = HOME) -> list[TakenRun]:
+    """Make at most ``slots`` runs ``owner``'s and running: by priority, then who waits longest.
+
+    ``home``: what a run may use of what its job says nothing about.
+    """
     taken: list[TakenRun] = []
     while slots > len(taken):
         left = slots - len(taken)
         ready = _ready(conn, left, now)
-        taken += _start_rows(conn, ready, owner, now)
+        taken += _start_rows(conn, ready, owner, now, home)
         if not ready or len(ready) == left:
             break
     return taken
@@ -130,7 +137,7 @@ def ready(conn: Connection, now: datetime) -> bool:
     return _WITH_SLOT.first(conn, bound) is not None or _WAITING.first(conn, bound) is not None
 
 
-def take_run(conn: Connection, run_id: str, owner: str, now: datetime) -> TakenRun | None:
+def take_run(conn: Connection, run_id: str, owner: str, now: datetime, home: Limits = HOME) -> TakenRun | None:
     """Take this very run; None when it does not wait to be taken any more or its job is occupied."""
     found = _THIS.first(conn, {"b_id": run_id})
     if found is None:
@@ -138,11 +145,11 @@ def take_run(conn: Connection, run_id: str, owner: str, now: datetime) -> TakenR
     row = _Queued(*found)
     if row.slot is None and _HELD.first(conn, {"uid": row.job_uid}) is not None:
         return None
-    return _start_rows(conn, [row], owner, now)[0]
+    return _start_rows(conn, [row], owner, now, home)[0]
 
 
-def _start_rows(conn: Connection, rows: Sequence[_Queued], owner: str, now: datetime) -> list[TakenRun]:
-    taken = [_taken(conn, row, owner, now) for row in rows]
+def _start_rows(conn: Connection, rows: Sequence[_Queued], owner: str, now: datetime, home: Limits) -> list[TakenRun]:
+    taken = [_taken(conn, row, owner, now, home) for row in rows]
     for run, row in zip(taken, rows, strict=True):
         _TAKE.run(
             conn,
@@ -179,14 +186,21 @@ def open_session(conn: Connection, run_id: str) -> str | None:
     return None if found is None else str(found[0])
 
 
+def of_now(job: Job, home: Limits) -> Job:
+    """The job with what it leaves to the home, and its script's time-out within that."""
+    limits = job.limits.under(home)
+    timeout = min(job.timeout, timedelta(minutes=limits.minutes))
+    return job if (limits, timeout) == (job.limits, job.timeout) else replace(job, limits=limits, timeout=timeout)
+
+
 def allowed(job: Job) -> timedelta:
     """How long one attempt may execute. A script ends by its own ``timeout``; its checks need time after that."""
     alone = job.work is Work.SCRIPT and not job.checks
     return job.timeout if alone else timedelta(minutes=job.limits.minutes)
 
 
-def _taken(conn: Connection, row: _Queued, owner: str, now: datetime) -> TakenRun:
-    job = load_job(row.spec)
+def _taken(conn: Connection, row: _Queued, owner: str, now: datetime, home: Limits) -> TakenRun:
+    job = of_now(load_job(row.spec), home)
     return TakenRun(
         id=row.id,
         job_uid=row.job_uid,

@@ -237,6 +237,58 @@ def test_the_homes_limits_hold_as_they_are_now_for_jobs_that_were_read_before(ho
         assert ended("12:00", 8) == {"j": "ok", "own": "ok"}
 
 
+def test_the_homes_minutes_and_model_calls_hold_as_they_are_now_too(home: Home) -> None:
+    """In a scheduler that runs, by hand without one, and for what a run says of itself."""
+    configure(home)
+    write_job(home, "j", 'schedule: "0 * * * *"', "tools: [now]", prompt="look")
+    write_job(
+        home, "own", 'schedule: "0 * * * *"', "tools: [now]", "limits: {iterations: 5, minutes: 7}", prompt="look"
+    )
+    with (
+        StubServer([{**LOOK, "repeat": True}]) as stub,
+        Serving(home, env=model_env(stub), start_at="08:59") as serving,
+    ):
+
+        def ended(at: str, runs: int) -> dict[str, tuple[int, float]]:
+            serving.due(at, runs=runs)
+            query = (
+                "SELECT job_name, iterations, (julianday(deadline_at) - julianday(taken_at)) * 1440 AS minutes "
+                "FROM runs WHERE ended_at IS NOT NULL ORDER BY queued_at DESC LIMIT 2"
+            )
+            return {row["job_name"]: (row["iterations"], round(row["minutes"], 1)) for row in serving.rows(query)}
+
+        assert serving.cli("config", "set", "limits.iterations", "3").rc == 0
+        assert serving.cli("config", "set", "limits.minutes", "2").rc == 0
+        assert "2 min, 3 model calls" in serving.cli("show", "j").out
+        assert ended("09:00", 2) == {"j": (3, 2.0), "own": (5, 7.0)}
+        assert serving.cli("config", "set", "limits.iterations", "4").rc == 0
+        serving.stop()
+        by_hand = json.loads(serving.cli("run", "j", "--json").out)
+        assert (by_hand["state"], by_hand["iterations"]) == ("budget_exhausted", 4)
+        assert "Limits: 4 model calls, 2 minutes" in serving.cli("run", "j", "--dry-run").out
+        serving.start()
+        assert ended("10:00", 5) == {"j": (4, 2.0), "own": (5, 7.0)}
+
+
+def test_what_a_month_cost_does_not_fall_when_its_runs_need_not_be_kept(home: Home) -> None:
+    configure(home, "[retention]\nruns = 1\ndays = 1\n")
+    write_job(home, "j", 'schedule: "0 * * * *"', "tools: [now]", prompt="look")
+    write_job(home, "s", 'schedule: "0 * * * *"', "script: echo 1", "catch_up: none")
+    fine = {"text": "fine", **used(1000, 100), "repeat": True}
+    with StubServer([fine]) as stub, Serving(home, env=model_env(stub), start_at="08:59") as serving:
+        for hour in (9, 10, 11):
+            serving.due(f"{hour}:00", runs=2 * (hour - 8))
+        said = serving.ask("usage", "--by", "run")
+        assert [serving.cli("remove", name, "-y").rc for name in ("j", "s")] == [0, 0]
+        serving.stop()
+        serving.at("+3 12:30")
+        serving.start()
+        until(lambda: len(serving.runs("s")) == 1, "the scripts' runs, which no sum counts, to go")
+        assert len(serving.runs("j")) == 3
+        assert serving.ask("usage", "--by", "run")["total"] == said["total"]
+        assert json.loads(serving.cli("status", "--json").out)["money"]["month"]["cost_usd"] == pytest.approx(0.006)
+
+
 def test_a_capped_model_without_a_price_makes_no_call(home: Home, run_cli: RunCli) -> None:
     configure(home, "[budget]\ncost_usd_per_day = 5.0\n")
     with StubServer(["never asked"]) as stub:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from hypothesis import strategies as st
 from hermes_cron import errors
 from hermes_cron.domain.check import Check, CheckKind
 from hermes_cron.domain.job import (
+    KEEP,
+    LIMITS,
     CatchUp,
     Deliver,
     Job,
@@ -24,6 +28,8 @@ from hermes_cron.domain.job import (
     Retries,
     Template,
     When,
+    dump_job,
+    load_job,
 )
 from hermes_cron.domain.schedule.phrase import parse
 from hermes_cron.domain.schedule.trigger import AnyOf, Cron
@@ -147,7 +153,9 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
 def test_defaults_come_from_the_home() -> None:
     known = Known(databases=frozenset({"prod"}), limits=Limits(minutes=5, iterations=9), keep=Keep(runs=1, days=2))
     job = read(keys(), known=known)
-    assert (job.timezone, job.limits, job.keep) == ("Asia/Shanghai", known.limits, known.keep)
+    assert job.timezone == "Asia/Shanghai"
+    assert job.limits == replace(known.limits, inherited=LIMITS)
+    assert job.keep == replace(known.keep, inherited=KEEP)
     assert (job.description, job.databases) == ("inspect prod db", ("prod",))
 
 
@@ -400,7 +408,25 @@ def test_a_wrong_check_is_named_at_its_own_line(lines: tuple[str, ...], expected
 def test_what_a_job_does_not_limit_is_limited_by_the_home() -> None:
     known = Known(databases=frozenset({"prod"}), limits=Limits(minutes=5, iterations=9, tokens=1000, cost_usd=2.0))
     job = read(keys("limits: {tokens: 50}"), known=known)
-    assert job.limits == Limits(minutes=5, iterations=9, tokens=50, cost_usd=2.0)
+    rest = ("minutes", "iterations", "cost_usd", "cost_usd_per_day")
+    assert job.limits == Limits(minutes=5, iterations=9, tokens=50, cost_usd=2.0, inherited=rest)
+    later = load_job(dump_job(job)).limits.under(Limits(minutes=1, tokens=7, cost_usd=0.5))
+    assert (later.minutes, later.iterations, later.tokens, later.cost_usd) == (1, 90, 50, 0.5)
+
+
+def test_of_what_is_kept_too_the_home_says_what_the_job_does_not() -> None:
+    known = Known(databases=frozenset({"prod"}), keep=Keep(runs=7, days=3))
+    job = read(keys("keep: {runs: 5}"), known=known)
+    assert job.keep == Keep(runs=5, days=3, inherited=("days",))
+    assert load_job(dump_job(job)).keep.under(Keep(runs=1, days=1)) == Keep(runs=5, days=1, inherited=("days",))
+
+
+def test_a_record_that_knows_no_inheritance_is_held_to_the_homes_caps() -> None:
+    """It was written by a version that left caps of the home out, and filled minutes and model calls in."""
+    record = json.loads(dump_job(Job(name="a", prompt="x", limits=Limits(minutes=4))))
+    del record["limits"]["inherited"], record["keep"]["inherited"]
+    held = load_job(json.dumps(record)).limits.under(Limits(minutes=1, tokens=7))
+    assert (held.minutes, held.tokens) == (4, 7)
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import select, update
 
+from hermes_cron.domain.job import LIMITS, Job, Limits
 from hermes_cron.domain.run import RunState
-from hermes_cron.store import claims
+from hermes_cron.store import claims, takes
 from hermes_cron.store.engine import Store
 from hermes_cron.store.tables import CounterRow, JobRow, OccurrenceSpanRow, RunRow
 
@@ -255,3 +257,12 @@ def test_counters_say_what_history_says_of_instants_that_gave_way(world: Any) ->
         counted = dict(conn.exec_driver_sql(query, ("hermes_cron_job_occurrences_total",)).all())
     skipped = [row for row in world.history("a") if row[1] == "skipped"]
     assert counted == {"skipped": len(skipped)} == {"skipped": 2}  # what still runs or waits is counted when it ends
+
+
+def test_a_scripts_time_out_is_within_the_homes_minutes_of_now() -> None:
+    """It was fine when its file was read, and is one that `check` names now."""
+    job = Job(name="a", script="sleep 300", timeout=timedelta(minutes=5), limits=Limits(inherited=LIMITS))
+    assert takes.allowed(takes.of_now(job, Limits())) == timedelta(minutes=5)
+    assert takes.allowed(takes.of_now(job, Limits(minutes=2))) == timedelta(minutes=2)
+    own = replace(job, limits=Limits(minutes=7))
+    assert takes.allowed(takes.of_now(own, Limits(minutes=2))) == timedelta(minutes=5)
