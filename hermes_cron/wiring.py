@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from hermes_cron.scheduler.sending import Sender
     from hermes_cron.scheduler.service import Service
     from hermes_cron.scheduler.timers import Wakes
+    from hermes_cron.session_desk import SessionDesk
     from hermes_cron.snapshots.repository import SnapshotRepository
     from hermes_cron.store.engine import Store
     from hermes_cron.store.jobs import Source, Synced, Understood
@@ -649,6 +650,13 @@ class App:
         from hermes_cron.run_desk import RunDesk
 
         return RunDesk(self)
+
+    @cached_property
+    def sessions(self) -> SessionDesk:
+        """What was said in sessions, as people and runs look it up."""
+        from hermes_cron.session_desk import SessionDesk
+
+        return SessionDesk(self)
 
     @cached_property
     def history(self) -> HistoryDesk:

@@ -8,7 +8,7 @@ No ``from __future__ import annotations`` here: SQLModel reads the annotations.
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, Column, Index, LargeBinary, Text, UniqueConstraint, text
+from sqlalchemy import DDL, CheckConstraint, Column, Index, LargeBinary, Text, UniqueConstraint, event, text
 from sqlmodel import Field, SQLModel
 
 from hermes_cron.domain.delivery import DeliveryState
@@ -194,6 +194,7 @@ class SessionRow(SQLModel, table=True):
     """The searchable record of a run; kinds main, flush, summary, review, child."""
 
     __tablename__ = "sessions"
+    __table_args__ = (Index("sessions_unindexed", "started_at", "id", sqlite_where=text("indexed_at IS NULL")),)
 
     id: str = Field(primary_key=True)
     run_id: str = Field(foreign_key="runs.id", index=True)
@@ -202,6 +203,18 @@ class SessionRow(SQLModel, table=True):
     parent_seq: int | None = None
     started_at: datetime
     ended_at: datetime | None = None
+    indexed_at: datetime | None = None  # when all that it says was in the index of words, and nothing more could come
+
+
+class IndexedSessionRow(SQLModel, table=True):
+    """How far a session's messages are in ``message_index``, where message ``seq`` is row ``number * 2**20 + seq``."""
+
+    __tablename__ = "indexed_sessions"
+    __table_args__ = (UniqueConstraint("session_id", name="indexed_sessions_once"),)
+
+    number: int | None = Field(default=None, primary_key=True)  # in the order in which sessions began
+    session_id: str = Field(foreign_key="sessions.id")
+    next_seq: int
 
 
 class MessageRow(SQLModel, table=True):
@@ -403,6 +416,11 @@ class MetaRow(SQLModel, table=True):
     key: str = Field(primary_key=True)
     value: str = Field(sa_type=Text)
 
+
+MESSAGE_INDEX = "CREATE VIRTUAL TABLE message_index USING fts5(words, content='', tokenize='ascii')"
+"""The words of messages (``domain.words``) and where they stand, without the texts: those are in ``messages``."""
+
+event.listen(SQLModel.metadata, "after_create", DDL(MESSAGE_INDEX).execute_if(dialect="sqlite"))  # type: ignore[no-untyped-call]  # SQLAlchemy's
 
 IS_ACTIVE = text(f"runs.state IN ({_ACTIVE})")
 IS_WAITING = text(f"runs.state = '{RunState.QUEUED}' AND runs.slot IS NULL")
