@@ -62,6 +62,8 @@ EMPTY_FOLDER = Entry(Mode.FOLDER, EMPTY_TREE)
 _SPELLED = {mode: b"%o" % mode for mode in Mode}
 _MODES = {spelled: mode for mode, spelled in _SPELLED.items()}
 _ENTRY = re.compile(rb"([0-7]+) ([^\0/]+)\0(.{20})", re.DOTALL)
+_MANY_ENTRIES = 500
+_REMEMBERED = 4
 _BUFFER = 32_000_000  # bytes of new objects that are held before they are written
 
 
@@ -111,6 +113,7 @@ class Objects:
         self.new: dict[Oid, tuple[Kind, bytes]] = dict(new or {})
         self._waiting = 0
         self._asides: dict[Oid, Aside] = {}
+        self._large: dict[Oid, dict[bytes, Entry]] = {}
 
     def has(self, oid: Oid) -> bool:
         """Whether the object is there."""
@@ -147,7 +150,20 @@ class Objects:
 
     def entries(self, tree: Oid) -> dict[bytes, Entry]:
         """A folder's entries as git has them."""
-        return {} if tree == EMPTY_TREE else decode(self.read(tree))
+        if tree == EMPTY_TREE:
+            return {}
+        if tree not in self._large:
+            found = decode(self.read(tree))
+            if len(found) < _MANY_ENTRIES:
+                return found
+            self._remember(tree, found)
+        return dict(self._large[tree])
+
+    def _remember(self, tree: Oid, entries: dict[bytes, Entry]) -> None:
+        """A change of one file in ten thousand asks for the same two folders again and again."""
+        if len(self._large) == _REMEMBERED:
+            del self._large[next(iter(self._large))]
+        self._large[tree] = entries
 
     def aside(self, root: Oid) -> Aside:
         """Mode bits and empty folders that the tree keeps beside git's own."""
@@ -204,7 +220,12 @@ class Objects:
         return entry
 
     def _find(self, tree: Oid, name: bytes) -> Entry | None:
-        return next((_entry(it) for it in _raw(self.read(tree)) if it[2] == name), None)
+        if tree in self._large:
+            return self._large[tree].get(name)
+        data = self.read(tree)
+        if len(data) > _MANY_ENTRIES * 100:
+            return self.entries(tree).get(name)
+        return next((_entry(it) for it in _raw(data) if it[2] == name), None)
 
     def _differences(self, old: Oid | None, new: Oid | None, prefix: bytes) -> Iterator[Difference]:
         if old == new:
@@ -268,7 +289,10 @@ class Objects:
                 here.pop(name, None)
             else:
                 here[name] = Entry(Mode.FOLDER, oid)
-        return self.put(TREE, encode(here))
+        made = self.put(TREE, encode(here))
+        if len(here) >= _MANY_ENTRIES:
+            self._remember(made, here)
+        return made
 
 
 def _with(entry: Entry | None, known: Aside, path: bytes) -> Entry | None:
