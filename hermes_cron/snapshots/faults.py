@@ -20,8 +20,8 @@ def explained() -> Iterator[None]:
     except HermesCronError:
         raise
     except (OSError, pygit2.GitError, KeyError, ValueError) as error:
-        hint = "df -h" if _FULL in str(error) else "hermes-cron snapshots verify"
-        raise SnapshotFailed(f"no snapshot could be made, so nothing was changed: {error}", hint=hint) from error
+        text = f"no snapshot could be made, so nothing was changed: {error}"
+        raise SnapshotFailed(text, hint=_next(str(error))) from error
 
 
 @contextlib.contextmanager
@@ -35,3 +35,9 @@ def reading() -> Iterator[None]:
         raise
     except (OSError, pygit2.GitError, KeyError, ValueError) as error:
         raise SnapshotFailed(f"the history cannot be read: {error}", hint="hermes-cron snapshots verify") from error
+
+
+def _next(text: str) -> str:
+    if _FULL in text:
+        return "df -h"
+    return "mend that file" if "config file" in text else "hermes-cron snapshots verify"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hermes_cron import files
-from hermes_cron.errors import Conflict, NameAmbiguous, NotFound
+from hermes_cron.errors import Conflict, NameAmbiguous, NotFound, SnapshotFailed
 from hermes_cron.snapshots.commits import Commit, Why
 from hermes_cron.snapshots.faults import explained, reading
 from hermes_cron.snapshots.held import BY_HAND, MARKER, Changed, Edits, Held, Remove, Write
@@ -165,27 +165,36 @@ class SnapshotRepository:
             lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             self._take(lock)
-            with explained():
-                died = os.pread(lock, 1, 0) != b""
-                os.pwrite(lock, b"%d\n" % os.getpid(), 0)
-                now_ns = os.fstat(lock).st_mtime_ns
-                self._clean(now_ns, all_of_them=died)
-                held = Held(
-                    self.root,
-                    self.open() or self._make(),
-                    self.clock,
-                    Rules(forbidden=self._forbidden()),
-                    now_ns=now_ns,
-                )
-                held.finish()
-                if died:
-                    held.sweep()
-            yield held
-            with explained():
-                held.tidy()
-            os.ftruncate(lock, 0)
+            with self._noted(lock) as died:
+                with explained():
+                    held = self._held(os.fstat(lock).st_mtime_ns, all_of_them=died)
+                yield held
+                with contextlib.suppress(SnapshotFailed), explained():  # what was to be done is done
+                    held.tidy()
         finally:
             os.close(lock)
+
+    @contextlib.contextmanager
+    def _noted(self, lock: int) -> Iterator[bool]:
+        """Our number is in the lock while we work: whoever finds one there comes after a process that died."""
+        with explained():
+            died = os.pread(lock, 1, 0) != b""
+            os.pwrite(lock, b"%d\n" % os.getpid(), 0)
+        try:
+            yield died
+        finally:
+            with contextlib.suppress(OSError):
+                if not self._marker.exists():
+                    os.ftruncate(lock, 0)
+
+    def _held(self, now_ns: int, *, all_of_them: bool) -> Held:
+        self._clean(now_ns, all_of_them=all_of_them)
+        repository = self.open() or self._make()
+        held = Held(self.root, repository, self.clock, Rules(forbidden=self._forbidden()), now_ns=now_ns)
+        held.finish()
+        if all_of_them:
+            held.sweep()
+        return held
 
     def _take(self, lock: int) -> None:
         end = time.monotonic() + self._wait_s
