@@ -531,6 +531,7 @@ class App:
         from hermes_cron.keep_hand_edits import elsewhere
         from hermes_cron.observe import logs
         from hermes_cron.scheduler.housekeeping import housekeep
+        from hermes_cron.scheduler.indexing import Indexer
         from hermes_cron.scheduler.keeping import Keeper
         from hermes_cron.scheduler.service import Plan, Service
 
@@ -552,6 +553,7 @@ class App:
                 housekeep=lambda now: housekeep(self.store, self.home, keep=self.home_keep, emit=emit, now=now),
                 sender=self.sender(emit),
                 keeper=Keeper(lambda: elsewhere(self.home.root, self.clock.now()), self.home.unfinished_change, emit),
+                indexer=Indexer(self._put_in),
                 answer_within=self.answer_within,
                 limits=lambda: self.home_limits,
             )
@@ -560,6 +562,10 @@ class App:
     def _execute(self, taken: TakenRun, cancel: threading.Event) -> Outcome:
         """Asks for the runner at the first run: an idle service needs neither agent nor tools."""
         return self.runner.execute(taken, cancel)
+
+    def _put_in(self, enough: Callable[[], bool]) -> bool:
+        """Opens the index when its time has come, not with the service."""
+        return self.sessions.put_in(enough)
 
     def _watch(self, emit: Callable[[Event], None], wakes: Wakes) -> Watcher:
         from hermes_cron.domain.event import WatchFailed

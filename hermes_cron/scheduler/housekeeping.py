@@ -10,6 +10,8 @@ import contextlib
 import shutil
 import time
 from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
 
 from hermes_cron.domain.event import Cleaned, Emit
 from hermes_cron.domain.job import Keep
@@ -18,7 +20,11 @@ from hermes_cron.home import Home
 from hermes_cron.store import retention, runs
 from hermes_cron.store.engine import Store
 
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
 _ROUNDS = 50  # batches an hour; a long backlog is cleared over several
+_AT_ONCE = 20  # runs in one transaction: each of their messages is read once more, to take its words out of the index
 
 
 def housekeep(store: Store, home: Home, *, keep: Keep, emit: Emit, now: datetime) -> None:
@@ -31,12 +37,17 @@ def housekeep(store: Store, home: Home, *, keep: Keep, emit: Emit, now: datetime
             break
         gone_reports += sum(_remove_report(home, found.output_path) for found in old)
         ids = [found.run_id for found in old]
-        store.write(lambda conn, ids=ids: retention.forget(conn, ids))  # type: ignore[misc]  # bound at once
+        for at in range(0, len(ids), _AT_ONCE):
+            store.write(partial(_forget, ids[at : at + _AT_ONCE]))
         gone_runs += len(ids)
     if gone_runs:
         emit(Cleaned(runs=gone_runs, reports=gone_reports))
     _remove_scratch(store, home)
     _remove_strays(home)
+
+
+def _forget(run_ids: list[str], conn: Connection) -> None:
+    retention.forget(conn, run_ids)
 
 
 def _remove_strays(home: Home) -> None:

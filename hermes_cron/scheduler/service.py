@@ -106,6 +106,16 @@ class Keeper(Protocol):
         """Begin nothing more."""
 
 
+class Indexer(Protocol):
+    """Puts what sessions say into the index they are searched by, on a thread of its own."""
+
+    def start(self) -> None:
+        """Begin, and go on until it is stopped."""
+
+    def stop(self) -> None:
+        """Begin no more pieces."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a service is made of.
@@ -130,6 +140,7 @@ class Plan:
     housekeep: Callable[[datetime], None] | None = None
     sender: Sender | None = None
     keeper: Keeper | None = None
+    indexer: Indexer | None = None
     answer_within: timedelta = approvals.ANSWER_WITHIN
     limits: Callable[[], Limits] = Limits
 
@@ -182,6 +193,9 @@ class Service:
             if self._plan.keeper is not None:
                 self._plan.keeper.start()
                 stack.callback(self._plan.keeper.stop)
+            if self._plan.indexer is not None:
+                self._plan.indexer.start()
+                stack.callback(self._plan.indexer.stop)
             if self._plan.watch is not None:
                 stack.enter_context(self._plan.watch(self.wakes))
             began = monotonic()

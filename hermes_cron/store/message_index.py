@@ -12,6 +12,7 @@ its row gives, in the transaction that removes the row. So they must be the same
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +37,7 @@ _indexed = IndexedSessionRow.__table__  # type: ignore[attr-defined]
 _meta = MetaRow.__table__  # type: ignore[attr-defined]
 _runs = RunRow.__table__  # type: ignore[attr-defined]
 
+_LOG = logging.getLogger(__name__)
 SEQ_BITS = 20
 PIECE = 100_000
 """Characters that are put in at once: some 20 ms in which nobody else writes."""
@@ -202,7 +204,19 @@ def _number(conn: Connection, session_id: str) -> int:
 
 
 def forget(conn: Connection, session_ids: Sequence[str]) -> None:
-    """Take these sessions' words out; for the transaction that removes their rows, before it does."""
+    """Take these sessions' words out; for the transaction that removes their rows, before it does.
+
+    A damaged index stands in nobody's way: without their rows its words lead nowhere, until it is made anew.
+    """
+    try:
+        with damage_told(), conn.begin_nested():
+            _take_out(conn, session_ids)
+    except StoreDamaged as error:
+        _LOG.warning("%s; mend it with: %s", error.message, error.hint)
+    conn.execute(delete(_indexed).where(_indexed.c.session_id.in_(session_ids)))
+
+
+def _take_out(conn: Connection, session_ids: Sequence[str]) -> None:
     if not _has_our_rules(conn):
         empty(conn)  # its words cannot be told any more
     shadow = table("message_index_docsize", column("id"))
@@ -215,7 +229,6 @@ def forget(conn: Connection, session_ids: Sequence[str]) -> None:
     ).all()
     for row in rows:
         conn.exec_driver_sql(_TAKE_OUT, (row.id, _line(row)))
-    conn.execute(delete(_indexed).where(_indexed.c.session_id.in_(session_ids)))
 
 
 def _has_our_rules(conn: Connection) -> bool:
