@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.figures import show
 
-NAMES = ("startup", "scheduler", "agents", "loop_floor", "memory", "deliveries")
+NAMES = ("startup", "scheduler", "agents", "loop_floor", "memory", "deliveries", "snapshots")
 
 
 def main() -> int:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -213,3 +217,34 @@ def test_refusals_say_what_to_do(root: Path, team: Team) -> None:
     (team.bare / "hooks/pre-receive").chmod(0o755)
     push(snapshots, str(team.bare), branch="review/mine")
     assert pull(snapshots, str(team.bare), branch="review/mine").how is How.NOTHING
+
+
+class Asking(BaseHTTPRequestHandler):
+    """A server that wants a login, and refuses every one."""
+
+    seen: ClassVar[list[str | None]] = []
+
+    def do_GET(self) -> None:
+        self.seen.append(self.headers.get("Authorization"))
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="team"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize("login", [None, Login("joe", "hunter22")])
+def test_a_login_is_sent_when_asked_for_and_not_for_ever(root: Path, login: Login | None) -> None:
+    Asking.seen.clear()
+    snapshots = rig.repository(root)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Asking) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(SnapshotFailed, match="cannot be used") as refused:
+            pull(snapshots, f"http://127.0.0.1:{server.server_address[1]}/x.git", login=login)
+        server.shutdown()
+    sent = {it for it in Asking.seen if it is not None}
+    assert sent == (set() if login is None else {f"Basic {base64.b64encode(b'joe:hunter22').decode()}"})
+    assert len(Asking.seen) < 6
+    assert "hunter22" not in refused.value.message
