@@ -34,7 +34,7 @@ CALLS = (
     "fchmod,symlink,syncfs"
 )
 EVERY = os.environ.get("HERMES_CRON_EVERY_KILL") == "1"
-SAMPLE = 9
+SAMPLE = 16
 ACTS = ("change", "undo", "restore", "gc")
 LIMIT_S = 40.0
 
@@ -120,6 +120,12 @@ def test_killed_anywhere_the_home_is_as_before_or_as_after(
     original, ids = template
     whole = copy(original, tmp_path / "whole")
     log = zygote.watched(whole, act, ids)
+    if act != "gc":
+        ready, _, done = log.partition("hermes-cron-pending")
+        assert re.search(
+            r"syncfs\(|fsync\(", ready.rpartition("tmp-snapshot")[2]
+        )  # drafts are durable before it is said
+        assert re.search(r"syncfs\(|fsync\(", done.rpartition("tmp-snapshot")[2])  # and places before it is done
     before, after = rig.state(original), rig.state(whole)
     assert (before == after) == (act == "gc")
     assert _as_before_or_after(whole, before, after, ids) == after

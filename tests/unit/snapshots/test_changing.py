@@ -194,6 +194,21 @@ def test_what_somebody_changed_meanwhile_stays_and_is_said(
     assert rig.state(root) == now
 
 
+def test_a_name_that_is_made_in_the_last_moment_is_not_replaced(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshots = rig.repository(root)
+    snapshots.create(rig.cli())
+    link = apply._link_new
+
+    def late(temporary: bytes, place: bytes) -> None:
+        rig.write(root, "jobs/new.md", b"hand\n")
+        link(temporary, place)
+
+    monkeypatch.setattr(apply, "_link_new", late)
+    assert snapshots.change(rig.run(), {"jobs/new.md": Write(b"run\n")}).kept == ("jobs/new.md",)
+    assert (root / "jobs/new.md").read_bytes() == b"hand\n"
+    assert not list(root.rglob(".hermes-cron-tmp-*"))
+
+
 def test_a_dead_processs_change_is_finished_by_whoever_comes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshots = rig.repository(root)
     snapshots.create(rig.cli())
