@@ -16,7 +16,7 @@ from hermes_cron.cli import change, jobs_known, output, when
 from hermes_cron.cli import job_options as options
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.schedule_faults import explained
-from hermes_cron.errors import BudgetExceeded, Conflict, HermesCronError, JobFileError, PromptEmpty, Usage
+from hermes_cron.errors import Conflict, HermesCronError, JobFileError, PromptEmpty, Usage
 
 if TYPE_CHECKING:
     from hermes_cron.cli.added import Plan
@@ -188,7 +188,7 @@ def _in_editor(state: Cli, file: Opened) -> None:
             parsed = change.judged(state, file, data)
             plan = _planned(state, file, parsed)
             change.replaced(state, file, data)
-        except (JobFileError, Conflict, BudgetExceeded) as error:
+        except HermesCronError as error:
             if isinstance(error, JobFileError) and state.is_terminal and _again(state, error):
                 continue
             error.details["your_text"] = str(draft)

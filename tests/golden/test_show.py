@@ -185,6 +185,21 @@ def test_an_edit_that_loses_a_race_keeps_both_texts(screens: Screens, home: Home
     kept.parent.rmdir()
 
 
+def test_an_edit_that_no_snapshot_could_be_made_for_keeps_the_text(
+    screens: Screens, home: Home, tmp_path: Path
+) -> None:
+    screens("pause", "daily")
+    screens("resume", "daily")
+    (home.history / "HEAD").unlink()
+    lost = screens("edit", "daily", EDITOR=editor(tmp_path, "sed -i s/9am/7am/ $1"), rc=1)
+    assert lost.err.startswith("error: no snapshot could be made, so nothing was changed: ")
+    kept = Path(lost.err.split("your text")[1].split()[0])
+    assert kept.read_text() == FILE.replace("9am", "7am")
+    assert (home.jobs / "daily.md").read_text() == FILE
+    kept.unlink()
+    kept.parent.rmdir()
+
+
 def test_pause_and_resume_touch_one_line(screens: Screens, home: Home) -> None:
     said = screens("pause", "daily", "holiday").out
     assert said.startswith("daily is paused: holiday (")
