@@ -161,7 +161,8 @@ class Around:
             if before.rfind(opening) > before.rfind(closing) and closing in after:
                 return True
         if ("'" in before or "‘" in before) and _APOSTROPHE_CLOSES.search(self._text[end - 1 : end] + after):
-            opened, closed = len(_APOSTROPHES.findall(before)), len(_APOSTROPHE_CLOSES.findall(before))
+            upto = before + self._text[start : start + 1]
+            opened, closed = len(_APOSTROPHES.findall(upto)), len(_APOSTROPHE_CLOSES.findall(upto))
             if opened > closed:
                 return True
         return before.rpartition("\n")[2].lstrip().startswith(">") and not self.fenced(start)
