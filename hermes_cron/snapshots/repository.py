@@ -136,10 +136,11 @@ class SnapshotRepository:
 
     def objects(self, new: Mapping[Oid, tuple[Kind, bytes]] | None = None) -> Objects:
         """The object database, with the ``new`` ones of a plan. Raises ``NotFound`` when there is no history yet."""
-        repository = self.open()
-        if repository is None:
-            raise NotFound("there is no snapshot yet", hint="hermes-cron snapshots create")
-        return Objects(repository, new)
+        with reading():
+            repository = self.open()
+            if repository is None:
+                raise NotFound("there is no snapshot yet", hint="hermes-cron snapshots create")
+            return Objects(repository, new)
 
     # --- the repository ---------------------------------------------------------------------------------------------
 
