@@ -384,6 +384,7 @@ class App:
     @cached_property
     def runner(self) -> Runner:
         """What executes owned runs."""
+        from hermes_cron.domain.session import Lookup
         from hermes_cron.environments.local import run as run_command
         from hermes_cron.runner.runner import Parts, Runner
         from hermes_cron.settings import command_environment
@@ -417,6 +418,7 @@ class App:
                 redact=self.redact,
                 model_timeout_s=model.timeout_s,
                 actions=self.actions,
+                sessions=Lookup(search=self.sessions.search, around=self.sessions.around),
             )
         )
 

@@ -32,7 +32,7 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
             "check",
         ),
     ),
-    "runs": ("运行", ("runs", "approvals", "approve", "deny", "incidents", "skills")),
+    "runs": ("运行", ("runs", "sessions", "approvals", "approve", "deny", "incidents", "skills")),
     "history": ("历史", ("snapshots", "undo", "log", "blame", "diff")),
     "data": ("数据", ("db", "secrets", "targets", "outbox")),
     "state": ("状态", ("backup", "upgrade")),
@@ -60,6 +60,9 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("explain", "What a schedule means, with its next times", "解释一个时间表并列出接下来的时间"),
     "check": Entry("check", "Validate job files", "校验任务文件"),
     "runs": Entry("runs", "List, show, trace, steer and cancel runs", "列出、查看、追踪、引导和取消运行", noun=True),
+    "sessions": Entry(
+        "sessions", "What was said in runs: search, show, export", "运行中说过的话：搜索、查看、导出", noun=True
+    ),
     "approvals": Entry("approvals", "Questions of runs that wait for a person", "等待人回答的运行", noun=True),
     "approve": Entry("approve", "It did not happen: the run does it now", "批准：它没有发生，现在执行"),
     "deny": Entry("deny", "It happened, or must not: the run goes on without it", "拒绝：已发生或不应执行，运行跳过它"),
@@ -109,6 +112,7 @@ VERB_ALIASES: dict[str, str] = {
 NOUN_ALIASES: dict[str, str] = {
     "incident": "incidents",
     "skill": "skills",
+    "session": "sessions",
     "snapshot": "snapshots",
     "secret": "secrets",
     "tool": "tools",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -41,11 +41,13 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """``since`` (from there on) and ``until`` (before it) are about when a session began. ``newest``: in that order,
-    not the best first. ``around``: how many messages before and after a hit are told."""
+    """``jobs`` are uids, or names as they were when a run began. ``since`` (from there on) and ``until`` (before it) are
+    about when a session began. ``newest``: in that order, not the best first. ``around``: how many messages before and
+    after a hit are told.
+    """
 
     words: str
-    jobs: tuple[str, ...] = ()  # uids
+    jobs: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     states: tuple[str, ...] = ()
     since: datetime | None = None
@@ -107,6 +109,14 @@ class Found:
     nothing_asked: bool = False
     left_out: int = 0
     behind: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """What a run may look up. ``around``: a session, the seq of a message, how many before it and behind it."""
+
+    search: Callable[[Wanted], Found]
+    around: Callable[[str, int, int, int], tuple[Within, tuple[Said, ...]]]
 
 
 def text_of(message: Message) -> str:

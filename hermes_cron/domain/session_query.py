@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from hermes_cron.domain.words import words
 
 MOST_WORDS = 64
-_QUOTES = str.maketrans("“”„‟«»", '""""""')
+_TYPED = str.maketrans("“”„‟«»\u2212", '""""""-')
+"""Quotes and a minus as keyboards and editors make them."""
+
 _PART = re.compile(r'(?P<minus>(?<!\S)-(?!-))?(?:"(?P<phrase>[^"]*)(?:"|$)|(?P<plain>[^\s"]+))(?P<star>\*)?')
 
 
@@ -50,7 +52,7 @@ def parse(text: str) -> Query:
     without: list[Phrase] = []
     joins = negated = False
     count = left_out = 0
-    for part in _PART.finditer(unicodedata.normalize("NFKC", text).translate(_QUOTES)):
+    for part in _PART.finditer(unicodedata.normalize("NFKC", text).translate(_TYPED)):
         if part["plain"] in {"OR", "AND", "NOT"} and not part["minus"]:
             joins, negated = part["plain"] == "OR", part["plain"] == "NOT"
             continue

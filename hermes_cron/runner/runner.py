@@ -22,6 +22,7 @@ from hermes_cron.domain.command import Flag, ProcessGroup, RunCommand
 from hermes_cron.domain.fault import failed
 from hermes_cron.domain.job import Job, Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
+from hermes_cron.domain.session import Lookup
 from hermes_cron.domain.transcript import Header, Message
 from hermes_cron.errors import DiskFull, HermesCronError, JobFileError, NotFound
 from hermes_cron.experience.skills import SkillLibrary
@@ -102,6 +103,7 @@ class Parts:
     redact: Callable[[str], str]
     model_timeout_s: float
     actions: Actions
+    sessions: Lookup | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +151,7 @@ class _Session:
 
 _log = logging.getLogger(__name__)
 
-_WITHOUT_FOLDER = frozenset({"clock", "databases", "web"})
+_WITHOUT_FOLDER = frozenset({"clock", "databases", "sessions", "web"})
 """Toolsets whose tools never look at the run's folder."""
 
 
@@ -343,6 +345,7 @@ class Runner:
             run_command=parts.run_command,
             connections=stack.enter_context(Connections(parts.databases, taken.job.databases)),
             redact=parts.redact,
+            sessions=parts.sessions,
         )
 
     def _equipped(self, taken: TakenRun, tools: Mapping[str, Tool], context: ToolContext) -> ToolBox:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from sqlalchemy import ColumnElement, Connection, column, func, literal_column, select, table, text
+from sqlalchemy import ColumnElement, Connection, column, func, literal_column, or_, select, table, text
 
 from hermes_cron.domain.session import BEST_OF, Found, Hit, Said, Source, Wanted, Within, snippet, text_of
 from hermes_cron.domain.session_query import Query, expression, parse
@@ -125,7 +125,7 @@ class Sessions:
 def _only(wanted: Wanted) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if wanted.jobs:
-        conditions.append(_runs.c.job_uid.in_(wanted.jobs))
+        conditions.append(or_(_runs.c.job_uid.in_(wanted.jobs), _runs.c.job_name.in_(wanted.jobs)))
     if wanted.sources:
         conditions.append(_runs.c.cause.in_([cause for source in wanted.sources for cause in source.causes]))
     if wanted.states:

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from hermes_cron.domain.clip import clip
 from hermes_cron.domain.command import Flag, OnSpawn, RunCommand
+from hermes_cron.domain.session import Lookup
 from hermes_cron.errors import ToolFailed
 from hermes_cron.home import Home
 from hermes_cron.ports import Clock
@@ -46,7 +47,8 @@ class ToolContext:
     ``workdir`` is the job's folder or the run's scratch folder; file tools stay in it, and may read what lies below
     ``readable`` besides. ``env`` is the whole environment of commands. ``redact`` is applied to every result before
     it is journalled or sent. ``private_hosts`` are host names or addresses that ``http_get`` may reach although they
-    are not public. ``key`` names this one call and is the same when it is repeated after a crash: an idempotency key.
+    are not public. ``sessions`` is what was said in all runs of the home, None where there is no store. ``key`` names
+    this one call and is the same when it is repeated after a crash: an idempotency key.
     """
 
     run_id: str
@@ -66,6 +68,7 @@ class ToolContext:
     redact: Callable[[str], str] = _as_it_is
     on_spawn: OnSpawn = _nothing_spawned
     key: str = ""
+    sessions: Lookup | None = None
 
     def seconds(self, wanted: float) -> float:
         """How long a call may take: what it wants, at most what the run has left. Raises ``ToolFailed`` at nothing."""
