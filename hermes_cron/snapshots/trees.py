@@ -64,6 +64,7 @@ _MODES = {spelled: mode for mode, spelled in _SPELLED.items()}
 _ENTRY = re.compile(rb"([0-7]+) ([^\0/]+)\0(.{20})", re.DOTALL)
 _MANY_ENTRIES = 500
 _REMEMBERED = 4
+_NAMED = re.compile(rb"([0-7]+) [^\0/]+\0(.{20})", re.DOTALL)
 _BUFFER = 32_000_000  # bytes of new objects that are held before they are written
 
 
@@ -95,6 +96,11 @@ def _raw(data: bytes) -> Iterator[re.Match[bytes]]:
 def decode(data: bytes) -> dict[bytes, Entry]:
     """The entries of a tree object. Raises ValueError for what git would not write."""
     return {found[2]: _entry(found) for found in _raw(data)}
+
+
+def named(data: bytes) -> set[Oid]:
+    """The objects that a tree needs, without a look at their names: a history has millions of entries."""
+    return {oid for mode, oid in _NAMED.findall(data) if mode != _SPELLED[Mode.SUBMODULE]}
 
 
 def _entry(found: re.Match[bytes]) -> Entry:

@@ -13,7 +13,7 @@ from hermes_cron.snapshots.held import MARKER
 from hermes_cron.snapshots.pack import Kind, Oid, ids_of, is_whole, object_id
 from hermes_cron.snapshots.read import BRANCH, head_of
 from hermes_cron.snapshots.repository import LOCK, SnapshotRepository
-from hermes_cron.snapshots.trees import Mode, decode
+from hermes_cron.snapshots.trees import named
 
 if TYPE_CHECKING:
     from pygit2 import Repository
@@ -147,10 +147,9 @@ def needed(repository: Repository, seen: dict[Oid, Kind]) -> Iterator[tuple[Oid,
             yield oid, str(error)
             continue
         seen[oid] = kind
-        for it in further:
-            if it not in asked:
-                asked.add(it)
-                waiting.append(it)
+        new = further - asked
+        asked |= new
+        waiting += new
 
 
 def _tips(repository: Repository) -> Iterator[bytes]:
@@ -164,15 +163,15 @@ def _tips(repository: Repository) -> Iterator[bytes]:
         yield pygit2.Oid(hex=str(repository.head.target)).raw
 
 
-def _named(kind: Kind, data: bytes) -> list[Oid]:
+def _named(kind: Kind, data: bytes) -> set[Oid]:
     """The objects that an object names."""
     if kind is Kind.TREE:
-        return [entry.oid for entry in decode(data).values() if entry.mode is not Mode.SUBMODULE]
+        return named(data)
+    found: set[Oid] = set()
     if kind is Kind.BLOB:
-        return []
-    found: list[Oid] = []
+        return found
     for line in data.split(b"\n\n", 1)[0].split(b"\n"):
         word, _, value = line.partition(b" ")
         if word in (b"tree", b"parent", b"object"):
-            found.append(bytes.fromhex(value.decode("ascii")))
+            found.add(bytes.fromhex(value.decode("ascii")))
     return found
