@@ -187,6 +187,13 @@ class SkillAmbiguous(HermesCronError):
 # --- 4: refused by a guard ------------------------------------------------------------------------------------------
 
 
+class TextBlocked(HermesCronError):
+    """The scanner blocked a text that an agent would read; the message has the class and the place."""
+
+    code = "TextBlocked"
+    exit_code = 4
+
+
 class SqlNotReadOnly(HermesCronError):
     """The read-only guard refused a statement before it reached the wire."""
 

@@ -296,7 +296,7 @@ class App:
         from hermes_cron.store.jobs import Understood
 
         found = understand(data, file_name, now, host_zone=self.settings.timezone, known=self.known(strict=False))
-        return Understood(job=found.job, broken=found.broken, summary=found.summary)
+        return Understood(job=found.job, broken=found.broken, summary=found.summary, security=found.security)
 
     @property
     def catch_up_window(self) -> timedelta:

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from hermes_cron.domain.occurrence import Reason
 from hermes_cron.domain.run import RunState
+from hermes_cron.domain.scan.finding import Kind, Purpose, Verdict
 
 
 class Level(StrEnum):
@@ -278,11 +279,27 @@ class DeliveryUnknown:
     level: Level = Level.WARNING
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityFinding:
+    """The scanner warned of a text, or blocked it: ``place`` (file and line) holds one of that class.
+
+    ``guard`` is where the text was to go: memory, skill, context or prompt.
+    """
+
+    guard: Purpose
+    kind: Kind
+    verdict: Verdict
+    place: str
+    job: str | None = None
+    run_id: str | None = None
+    level: Level = Level.WARNING
+
+
 Event = (
     ServeStarted | ServeReady | ServeStopping | ServeStopped | JobsChanged | JobFileBroken | InstantsMissed | RunStarted
     | RunFinished | RunInterrupted | RunTakenOver | RunWaits | RunParked | RunReleased | ApprovalExpired | RunLost
     | ClockJumped | WatchFailed | PassFailed | HandEditsKept | HistoryNotKept | Cleaned | DeliverySent | DeliveryFailed
-    | DeliveryUnknown
+    | DeliveryUnknown | SecurityFinding
 )  # fmt: skip
 
 Emit = Callable[[Event], None]

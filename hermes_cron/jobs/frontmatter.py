@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from hermes_cron.domain.job import Scalar as PlainScalar
-from hermes_cron.errors import JobFileError
+from hermes_cron.errors import JobFileError, TextBlocked
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node
@@ -32,6 +32,15 @@ class Fault:
     message: str
     hint: str | None = field(default=None, compare=False)
     """The next command, where the file itself does not say enough."""
+    blocked: str | None = field(default=None, compare=False)
+    """The scanner's class of a text that is blocked."""
+
+
+class JobTextBlocked(JobFileError, TextBlocked):
+    """A job file in which nothing is wrong but what the scanner blocks."""
+
+    code = TextBlocked.code
+    exit_code = TextBlocked.exit_code
 
 
 class FaultsFound(Exception):
@@ -266,11 +275,14 @@ def _end(node: Node, text: str) -> int:
 def refuse(shown_path: str, faults: Iterable[Fault]) -> JobFileError:
     """The error for these faults: the first in the message, all in ``details["faults"]``, by line."""
     ordered = sorted(set(faults))
-    return JobFileError(
+    blocked = [{"class": it.blocked, "line": it.line} for it in ordered if it.blocked]
+    error = JobTextBlocked if len(blocked) == len(ordered) else JobFileError
+    return error(
         f"{shown_path}:{ordered[0].line} {ordered[0].message}",
         hint=ordered[0].hint if len(ordered) == 1 else f"{len(ordered) - 1} more: hermes-cron check {shown_path}",
         details={
             "line": ordered[0].line,
             "faults": [{"file": shown_path, "line": it.line, "message": it.message} for it in ordered],
+            **({"blocked": blocked} if blocked else {}),
         },
     )

@@ -227,6 +227,7 @@ class _Reading:
     def _prompt(self) -> str | None:
         text = self._parts.prompt
         self._secrets(text)
+        self._screen(text)
         if "script" in self._lines:
             if text:
                 self._fault("script", "script: excludes a prompt below the keys")
@@ -267,6 +268,13 @@ class _Reading:
             self._fault("", _in_plain_sight("prompt", secret[0]), self._body_line(secret[1]))
         if secret := spelled_out(str(self._given.get("script") or "")):
             self._fault("script", _in_plain_sight("script", secret[0]))
+
+    def _screen(self, prompt: str | None) -> None:
+        from hermes_cron.jobs import screened
+
+        if prompt and "script" not in self._lines:
+            self.faults.extend(screened.blocked(prompt, first_line=self._body_line(1)))
+            self.faults.extend(screened.inserted(self._given.get("vars", {}), self._lines.get("vars", 1)))
 
     def _check_jinja(self, text: str, place: Callable[[int], int]) -> None:
         from jinja2 import TemplateSyntaxError, meta

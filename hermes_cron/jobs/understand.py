@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.job import Job
+from hermes_cron.domain.scan.finding import Kind, Purpose, Verdict
 from hermes_cron.errors import JobFileError
 from hermes_cron.jobs.files import name_of
 from hermes_cron.jobs.load import Known, parse_job
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understanding:
-    """``job`` None: ``broken`` says why (``jobs/x.md:4 unknown key ...``). ``summary`` is JSON."""
+    """``job`` None: ``broken`` says why (``jobs/x.md:4 unknown key ...``). ``summary`` is JSON. ``security`` is what
+    the scanner says of the prompt."""
 
     job: Job | None
     broken: str | None
     summary: str
+    security: tuple[SecurityFinding, ...] = ()
 
 
 def understand(data: bytes, file_name: str, now: datetime, *, host_zone: str, known: Known) -> Understanding:
@@ -33,8 +37,24 @@ def understand(data: bytes, file_name: str, now: datetime, *, host_zone: str, kn
             data, path=f"jobs/{file_name}", name=name_of(file_name), now=now, host_zone=host_zone, known=known
         )
     except JobFileError as error:
-        return Understanding(job=None, broken=error.message, summary="{}")
-    return Understanding(job=job, broken=None, summary=summary(job))
+        return Understanding(job=None, broken=error.message, summary="{}", security=_blocked(error, file_name))
+    from hermes_cron.jobs.screened import warned
+
+    return Understanding(job=job, broken=None, summary=summary(job), security=warned(job, file_name))
+
+
+def _blocked(error: JobFileError, file_name: str) -> tuple[SecurityFinding, ...]:
+    blocked = error.details.get("blocked")
+    return tuple(
+        SecurityFinding(
+            guard=Purpose.PROMPT,
+            kind=Kind(each["class"]),
+            verdict=Verdict.BLOCK,
+            place=f"jobs/{file_name}:{each['line']}",
+            job=name_of(file_name),
+        )
+        for each in (blocked if isinstance(blocked, list) else ())
+    )
 
 
 def summary(job: Job) -> str:

@@ -462,6 +462,8 @@ class Service:
             self._notice()
         for name, error in sorted(set(synced.broken) - self._broken):
             self._plan.emit(JobFileBroken(job=name, error=error))
+        for finding in synced.security:
+            self._plan.emit(finding)
         if synced.broken:
             self._broken = frozenset(synced.broken)
 

@@ -32,6 +32,7 @@ RUNS = "hermes_cron_job_runs_total"
 OCCURRENCES = "hermes_cron_job_occurrences_total"
 DELIVERIES = "hermes_cron_deliveries_total"
 CHECKS = "hermes_cron_job_checks_total"
+SECURITY = "hermes_cron_security_events_total"
 
 BUCKETS: Mapping[str, tuple[float, ...]] = {
     LATENESS: (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900),

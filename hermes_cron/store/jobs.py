@@ -19,9 +19,11 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
+from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.job import Job, dump_job, name_key
 from hermes_cron.domain.occurrence import WINDOW, Reason, first_due, timing_of
 from hermes_cron.domain.run import OccurrenceState, Outcome, RunState
+from hermes_cron.store import security
 from hermes_cron.store.claims import Row, drop_queued, settle
 from hermes_cron.store.endings import end_waiting
 from hermes_cron.store.engine import Store
@@ -65,11 +67,14 @@ class Folder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
-    """What a file says: ``job``, or in ``broken`` why not (file:line). ``summary`` is what `list` prints, JSON."""
+    """What a file says: ``job``, or in ``broken`` why not (file:line). ``summary`` is what `list` prints, JSON.
+
+    ``security`` is what the scanner says of its prompt."""
 
     job: Job | None
     broken: str | None = None
     summary: str = "{}"
+    security: tuple[SecurityFinding, ...] = ()
 
 
 Parse = Callable[[bytes, str, datetime], Understood]
@@ -93,6 +98,7 @@ class Synced:
     renamed: tuple[tuple[str, str], ...] = ()
     removed: tuple[str, ...] = ()
     broken: tuple[tuple[str, str], ...] = ()
+    security: tuple[SecurityFinding, ...] = ()
     vanished: frozenset[str] = frozenset()
 
     @property
@@ -138,6 +144,7 @@ class _Done:
     renamed: list[tuple[str, str]] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     broken: list[tuple[str, str]] = field(default_factory=list)
+    security: list[SecurityFinding] = field(default_factory=list)
 
 
 def _go_on() -> None:
@@ -185,6 +192,7 @@ def sync(  # noqa: PLR0913  # what is looked at, when, by whom, and two habits o
         renamed=tuple(done.renamed),
         removed=tuple(done.removed),
         broken=tuple(done.broken),
+        security=tuple(done.security),
         vanished=vanished,
     )
 
@@ -363,6 +371,10 @@ class _Apply:
     def _set(self, uid: str, **values: Any) -> None:
         self.conn.execute(update(_jobs).where(_jobs.c.uid == uid).values(**values))
 
+    def _note(self, said: Understood) -> None:
+        security.note(self.conn, said.security, self.now)
+        self.done.security.extend(said.security)
+
     def remove(self, seen: _Seen) -> None:
         row = self._current(seen)
         if row is None:
@@ -395,6 +407,7 @@ class _Apply:
             self.done.renamed.append((row["name"], read.name))
         if said is None:  # touched, or moved back: the content is what we know
             return
+        self._note(said)
         if said.job is None:
             # What `list` shows of the last good version stays, as that version does.
             self._set(row["uid"], broken=said.broken, **({} if row["spec"] else {"summary": said.summary}))
@@ -431,6 +444,7 @@ class _Apply:
             "fired": 0,
         }
         self.conn.execute(insert(_jobs), row)
+        self._note(said)
         if said.job is None:
             self.done.broken.append((read.name, said.broken or ""))
             return

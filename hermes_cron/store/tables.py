@@ -398,6 +398,22 @@ class DeliveryRow(SQLModel, table=True):
     error: str | None = Field(default=None, sa_type=Text)
 
 
+class SecurityEventRow(SQLModel, table=True):
+    """What the scanner warned of or blocked: where, of which class. Never the text."""
+
+    __tablename__ = "security_events"
+    __table_args__ = (Index("security_events_noted_at", "noted_at"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    noted_at: datetime
+    guard: str  # memory, skill, context, prompt
+    kind: str
+    verdict: str
+    place: str  # "jobs/x.md:4"
+    job_name: str | None = None
+    run_id: str | None = Field(default=None, index=True)
+
+
 class CounterRow(SQLModel, table=True):
     """A metric's running total, raised in the transaction of the outcome: retention never makes it fall."""
 

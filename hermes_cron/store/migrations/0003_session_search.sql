@@ -14,3 +14,19 @@ CREATE TABLE indexed_sessions (
 );
 
 CREATE VIRTUAL TABLE message_index USING fts5(words, content='', tokenize='ascii');
+
+CREATE TABLE security_events (
+  id INTEGER NOT NULL,
+  noted_at DATETIME NOT NULL,
+  guard VARCHAR NOT NULL,
+  kind VARCHAR NOT NULL,
+  verdict VARCHAR NOT NULL,
+  place VARCHAR NOT NULL,
+  job_name VARCHAR,
+  run_id VARCHAR,
+  PRIMARY KEY (id)
+);
+
+CREATE INDEX ix_security_events_run_id ON security_events (run_id);
+
+CREATE INDEX security_events_noted_at ON security_events (noted_at);
