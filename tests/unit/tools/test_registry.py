@@ -121,8 +121,8 @@ def test_plugin_that_is_no_utf8_is_listed(plugins: Path) -> None:
 def test_no_folder_means_built_in_tools_only(tmp_path: Path) -> None:
     found = discover(tmp_path / "none")
     assert set(found.entries) == {
-        "http_get", "now", "patch_file", "read_file", "search_files", "sql_query", "sql_schema", "terminal",
-        "write_file",
+        "http_get", "now", "patch_file", "read_file", "search_files", "session_search", "sql_query",
+        "sql_schema", "terminal", "write_file",
     }  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def test_every_built_in_tool_says_what_it_does() -> None:
     effects = {name: str(made.effect) for name, made in discover().tools.items()}
     assert effects == {
         "http_get": "read", "now": "read", "patch_file": "verifiable", "read_file": "read", "search_files": "read",
-        "sql_query": "read", "sql_schema": "read", "terminal": "effect", "write_file": "idempotent",
+        "session_search": "read", "sql_query": "read", "sql_schema": "read", "terminal": "effect", "write_file": "idempotent",
     }  # fmt: skip
     for made in discover().tools.values():
         assert all("description" in member for member in _required(made)), made.name
