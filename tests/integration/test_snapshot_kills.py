@@ -1,6 +1,6 @@
 """Killed at any write, fsync or rename of a change, an undo, a restore or a gc, a home is as before or as after.
 
-Some points of each, drawn by a seed; ``HERMES_CRON_EVERY_KILL=1`` tries them all (about half an hour).
+Some points of each, drawn by a seed; ``HERMES_CRON_EVERY_KILL=1`` tries them all (five minutes).
 """
 
 from __future__ import annotations
