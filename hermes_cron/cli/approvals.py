@@ -72,7 +72,9 @@ def list_approvals(
     if not found:
         state.out(texts["none_ever" if every else "none"])
         return
-    state.out(output.table([_row(each, state) for each in found], texts["headers"], max_columns=state.columns))
+    state.out(
+        output.table([_row(each, state) for each in found], texts["headers"], max_columns=state.columns, give={1, 3})
+    )
     if any(each.decision is None for each in found):
         state.note(texts["next"])
 

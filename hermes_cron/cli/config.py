@@ -62,7 +62,7 @@ def get(key: str | None = typer.Argument(None, help="A key such as model.name; n
             state.emit_json({"settings": [{"key": k, "value": v, "from": f} for k, v, f in rows]})
         else:
             shown = [(k, _text(v), f) for k, v, f in rows]
-            state.out(output.table(shown, _HEADERS[state.lang], max_columns=state.columns))
+            state.out(output.table(shown, _HEADERS[state.lang], max_columns=state.columns, give={1}))
         return
     from hermes_cron.config_edit import keys_of, setting_of
 

@@ -154,7 +154,7 @@ def list_databases() -> None:
         state.out(texts["none"])
         return
     rows = [(config.name, *_facts(state, config)[:4]) for config in configs]
-    state.out(output.table(rows, _HEADERS[state.lang], max_columns=state.columns))
+    state.out(output.table(rows, _HEADERS[state.lang], max_columns=state.columns, give={2}))
 
 
 @app.command("test", help="Connect now and say what the account may do.")

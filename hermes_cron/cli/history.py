@@ -56,8 +56,10 @@ _TEXTS = {
 _GOOD = frozenset({"ok", "skipped", "queued", "running", "waiting_approval", "waiting_retry"})
 _DOUBTED = frozenset({"check_failed", "not_checkable"})
 _LOST = frozenset({"failed", "unknown"})
-_NOTE_LENGTH = 60
-_TOKENS = 6
+_LONGEST = 300
+"""Of why it is not well."""
+_START, _TOOK, _SENT, _TOKENS, _WHY = 1, 2, 5, 6, 8
+"""Columns of one job's table."""
 """The column of numbers."""
 
 
@@ -120,8 +122,15 @@ def history(
     headers = texts["headers"] if job else (texts["headers"][0], texts["job"], *texts["headers"][1:])
     lines = [_cells(row, state, texts, now, named=job is None) for row in rows]
     if lines:
-        right = frozenset({_TOKENS if job else _TOKENS + 1})
-        table = output.table(lines, headers, right=right, max_columns=state.columns)
+        at = 0 if job else 1  # how far the columns behind the first one are moved by that of the job
+        table = output.table(
+            lines,
+            headers,
+            right=frozenset({_TOKENS + at}),
+            max_columns=state.columns,
+            give={*range(1, 1 + at), _SENT + at, _WHY + at},
+            spare=(_TOKENS + at, _TOOK + at, _START + at),
+        )
         state.out("\n".join(sent.painted(table, [_colour(row) for row in rows] if state.colour else [])))
     state.out(_sum(proof, texts))
 
@@ -209,7 +218,7 @@ def _note(row: _Row, state: Cli, texts: dict[str, Any], now: datetime) -> str:
         words.append(output.one_line(str(run["error"] or run["reason"] or "")))
     elif not row.ran:
         words.append(due.reason or "")
-    return output.cut(", ".join(word for word in words if word), _NOTE_LENGTH)
+    return output.cut(", ".join(word for word in words if word), _LONGEST)
 
 
 def _sum(proof: Accounted, texts: dict[str, Any]) -> str:

@@ -89,7 +89,11 @@ def list_incidents(
     headers = texts["headers"]
     if not ended:
         rows, headers = [[*row[:5], *row[6:]] for row in rows], (*headers[:5], *headers[6:])
-    state.out(output.table(rows, headers, right=frozenset({4}), max_columns=state.columns))
+    state.out(
+        output.table(
+            rows, headers, right=frozenset({4}), max_columns=state.columns, give={1, 2, len(headers) - 1}, spare=(4,)
+        )
+    )
     if any(each.ended_at is None and each.acked_at is None for each in found):
         state.note(texts["next"])
 

@@ -166,7 +166,7 @@ def _page(
     columns = max(map(output.width, names))
     # The first header carries the width of names that stand in no row: the table itself measures rows only.
     padded = [output.pad(headers[0], columns), *headers[1:]]
-    lines = sent.painted(output.table(rows, padded, max_columns=state.columns), colours)
+    lines = sent.painted(output.table(rows, padded, max_columns=state.columns, give={0, 1, 7}), colours)
     for name, fault in sorted(broken):
         line = f"{output.pad(output.one_line(name), columns)}  BROKEN {output.one_line(fault)}"
         lines.append(output.cut(line, state.columns) if state.columns else line)

@@ -75,8 +75,8 @@ _COMMANDS: Mapping[str, str] = {
     "lost": "{ref}",
     "history": "hermes-cron doctor",
 }
-_LONGEST = 80
-"""Of what stands between the job and the command; a place in a file is never cut."""
+_LONGEST = 300
+"""Of what stands between the job and the command. On a terminal it gives way to the command (``output.table``)."""
 
 
 def row(need: Need, state: Cli, zone: ZoneInfo) -> tuple[str, str, str]:
@@ -86,7 +86,7 @@ def row(need: Need, state: Cli, zone: ZoneInfo) -> tuple[str, str, str]:
     left = timedelta(0) if need.at is None else need.at - state.clock.now()
     said = {
         "job": need.job,
-        "text": text if need.kind == "broken" else output.cut(text, _LONGEST) or str(need.state or ""),
+        "text": output.cut(text, _LONGEST) or str(need.state or ""),
         "ref": need.ref,
         "target": need.target,
         "state": need.state,

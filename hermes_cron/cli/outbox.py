@@ -94,7 +94,11 @@ def list_messages(
         state.out(texts["none_all" if everything else "none_state" if state_word or job else "none"])
         return
     rows = [_row(state, view) for view in found]
-    state.out(output.table(rows, _HEADERS[state.lang], right=frozenset({6}), max_columns=state.columns))
+    state.out(
+        output.table(
+            rows, _HEADERS[state.lang], right=frozenset({6}), max_columns=state.columns, give={2, 4, 7}, spare=(6,)
+        )
+    )
     stuck = next((view for view in found if view.state in {DeliveryState.FAILED, DeliveryState.UNKNOWN}), None)
     if stuck is not None:
         state.note(texts["retry"].format(id=stuck.id))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 MAX_COLUMNS = 100
 """The widest line on a terminal, however wide the window."""
+
+_LEAST = 8
+"""What is left of a column that gives way."""
 
 _ESCAPES = str.maketrans(
     {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
@@ -67,26 +70,60 @@ def table(
     *,
     right: frozenset[int] = frozenset(),
     max_columns: int | None = None,
+    give: Collection[int] = (),
+    spare: Sequence[int] = (),
 ) -> str:
     """Aligned columns two spaces apart, without trailing spaces; empty text for no rows and no headers.
 
-    ``right`` are the indexes of columns of numbers. ``max_columns`` (``cli().columns``: None on a pipe) cuts
-    each line. Cells are made one safe line; an empty cell is shown as ``-``.
+    ``right`` are the indexes of columns of numbers. Cells are made one safe line; an empty cell is shown as ``-``.
+    ``max_columns`` (``cli().columns``: None on a pipe) is the width of a line. What does not fit in is taken from the
+    columns of ``give``, the widest first; where that does not suffice, those of ``spare`` are left out, the first one
+    first. Only what is too wide even then is cut at the line's end, which may be what the table is looked at for.
     """
     body = [[one_line(cell) or "-" for cell in row] for row in rows]
     lines = [list(headers), *body] if headers else body
     if not lines:
         return ""
     widths = [max(width(line[i]) for line in lines if i < len(line)) for i in range(max(map(len, lines)))]
+    kept = list(range(len(widths)))
+    if max_columns:
+        widths, kept = _fitted(widths, max_columns, frozenset(give), spare)
     shown = []
     for line in lines:
-        cells = [
-            " " * (widths[i] - width(cell)) + cell if i in right else pad(cell, widths[i])
-            for i, cell in enumerate(line)
-        ]
+        cells = [_cell(line[i], widths[i], right=i in right) for i in kept if i < len(line)]
         text = "  ".join(cells).rstrip()
         shown.append(cut(text, max_columns) if max_columns else text)
     return "\n".join(shown)
+
+
+def _cell(text: str, columns: int, *, right: bool) -> str:
+    if width(text) > columns:
+        text = cut(text.rstrip(), columns)
+    return " " * (columns - width(text)) + text if right else pad(text, columns)
+
+
+def _fitted(
+    widths: Sequence[int], room: int, give: frozenset[int], spare: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """The columns' widths, and which of them are shown."""
+    least = [min(columns, _LEAST) if i in give else columns for i, columns in enumerate(widths)]
+    kept = list(range(len(widths)))
+    for left_out in spare:
+        if _across(least, kept) <= room:
+            break
+        kept.remove(left_out)
+    found = [min(columns, room) if i in give else columns for i, columns in enumerate(widths)]
+    while (too_wide := _across(found, kept) - room) > 0:
+        widest = max((i for i in kept if found[i] > least[i]), key=lambda i: found[i], default=None)
+        if widest is None:
+            break
+        others = (found[i] for i in kept if i in give and found[i] < found[widest])
+        found[widest] = max(least[widest], max(others, default=0) - 1, found[widest] - too_wide)
+    return found, kept
+
+
+def _across(widths: Sequence[int], kept: Sequence[int]) -> int:
+    return sum(widths[i] for i in kept) + 2 * (len(kept) - 1)
 
 
 def facts(pairs: Iterable[tuple[str, str]], *, indent: int = 2, gap: int = 2) -> str:

@@ -96,7 +96,11 @@ def list_runs(
         return
     now, zone = state.clock.now(), ZoneInfo(state.settings.timezone)
     lines = [_line(row, around[row["id"]], state, zone, now) for row in rows]
-    state.out(output.table(lines, texts["headers"], right=frozenset({8}), max_columns=state.columns))
+    state.out(
+        output.table(
+            lines, texts["headers"], right=frozenset({8}), max_columns=state.columns, give={1, 7, 9}, spare=(8, 2, 4)
+        )
+    )
 
 
 def _line(row: Mapping[str, Any], around: Around, state: Cli, zone: ZoneInfo, now: datetime) -> list[str]:

@@ -209,7 +209,7 @@ def _show(state: Cli, morning: _Morning) -> None:
         return
     state.out(texts["one"] if len(needs) == 1 else texts["many"].format(count=len(needs)))
     rows = [need_you.row(each, state, zone) for each in needs]
-    table = output.table(rows, max_columns=None if state.columns is None else state.columns - 2)
+    table = output.table(rows, max_columns=None if state.columns is None else state.columns - 2, give={1})
     state.out("\n".join(f"  {line}" for line in table.splitlines()))
 
 

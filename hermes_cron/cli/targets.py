@@ -143,7 +143,7 @@ def list_targets() -> None:
         state.out(_TEXTS[state.lang]["none"])
         return
     rows = [(config.name, *_facts(config)[:3]) for config in configs]
-    state.out(output.table(rows, _HEADERS[state.lang], max_columns=state.columns))
+    state.out(output.table(rows, _HEADERS[state.lang], max_columns=state.columns, give={2}))
 
 
 @app.command("show", help="One target; secrets are not shown.")

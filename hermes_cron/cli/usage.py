@@ -100,7 +100,9 @@ def _show(state: Cli, found: Report, by: By, since: datetime, limit: int) -> Non
     rows = [_cells(state, line, by, texts) for line in found.lines[:limit]]
     if rows:
         right = frozenset(range(len(headers) - 5, len(headers)))
-        state.out(output.table(rows, headers, right=right, max_columns=state.columns))
+        state.out(
+            output.table(rows, headers, right=right, max_columns=state.columns, give={0, 1} if by == "run" else {0})
+        )
     if len(found.lines) > limit:
         state.out(texts["more"].format(count=len(found.lines) - limit, all=len(found.lines)))
     state.out(_sum(found.total, texts, day))

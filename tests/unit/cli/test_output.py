@@ -38,6 +38,36 @@ def test_only_a_terminal_cuts() -> None:
     assert output.width(output.table([row], max_columns=100)) == 100
 
 
+ROW = ("r1", "a-job-with-a-long-name", "Mon 11-30 16:17:01", "failed", "check_failed", "1,234", "because of something")
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (100, "r1  a-job-with-a-long-name  Mon 11-30 16:17:01  failed  check_failed  1,234  because of something"),
+        (90, "r1  a-job-with-a-lon…  Mon 11-30 16:17:01  failed  check_failed  1,234  because of someth…"),
+        (70, "r1  a-job-with…  Mon 11-30 16:17:01  failed  check_failed  because of…"),
+        (60, "r1  a-job-with-a-lo…  failed  check_failed  because of some…"),
+        (30, "r1  a-job-w…  failed  check_f…"),
+    ],
+)
+def test_on_a_narrow_terminal_long_words_give_way_before_what_the_table_is_for(columns: int, expected: str) -> None:
+    shown = output.table([ROW], right=frozenset({5}), max_columns=columns, give={1, 6}, spare=(5, 2))
+    assert shown == expected
+
+
+@given(
+    st.lists(st.lists(st.text(alphabet="ab检 ", max_size=30), min_size=4, max_size=4), min_size=1, max_size=5),
+    st.integers(20, 120),
+)
+def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_without_need(rows: list[list[str]], room: int) -> None:
+    whole = output.table(rows)
+    shown = output.table(rows, max_columns=room, give={1, 3}, spare=(2,))
+    assert all(output.width(line) <= room for line in shown.splitlines())
+    if all(output.width(line) <= room for line in whole.splitlines()):
+        assert shown.splitlines() == whole.splitlines()
+
+
 def test_a_cell_is_one_line_without_control_codes() -> None:
     shown = output.table([("a\x1b[2Jb\r\nc\u202ed", "x")])
     assert shown == "a\\x1b[2Jb c\\u202ed  x"
