@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hermes_cron.databases.registry import DatabaseRegistry
     from hermes_cron.delivery.registry import TargetRegistry
     from hermes_cron.domain.command import ProcessGroup
-    from hermes_cron.domain.event import Event
+    from hermes_cron.domain.event import Event, SecurityFinding
     from hermes_cron.domain.file_edit import Edits
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
@@ -87,6 +87,7 @@ class App:
         self._skills_read: tuple[float, SkillLibrary | None] = (0.0, None)
         self._settings_read: tuple[tuple[int, int, int] | None, Settings] = (None, settings)
         self._prices: tuple[Settings, Prices] | None = None
+        self._emit: Callable[[Event], None] = lambda _: None
 
     @property
     def settings_now(self) -> Settings:
@@ -412,6 +413,7 @@ class App:
                 keep_pins=self._keep_pins,
                 note_group=self._note_group,
                 drift=self._drift,
+                note_security=self.note_security,
                 last_run=self._last_run,
                 run_command=run_command,
                 base_env=command_environment(),
@@ -473,6 +475,15 @@ class App:
         from hermes_cron.store.pins import note_group
 
         self.store.write(lambda conn: note_group(conn, taken.id, taken.fence, group))
+
+    def note_security(self, findings: Sequence[SecurityFinding]) -> None:
+        """Make known what the scanner found: rows, counter, and a line in a scheduler's log."""
+        from hermes_cron.store import security
+
+        now = self.clock.now()
+        self.store.write(lambda conn: security.note(conn, findings, now))
+        for finding in findings:
+            self._emit(finding)
 
     def _drift(self, taken: TakenRun) -> str | None:
         """How the checks of the job's file differ from those that the run was queued with; None when they do not."""
@@ -537,7 +548,7 @@ class App:
         from hermes_cron.scheduler.keeping import Keeper
         from hermes_cron.scheduler.service import Plan, Service
 
-        emit = logs.begin(logs.LogFile(self.home.logs), self.clock, self.redact, tell=tell)
+        emit = self._emit = logs.begin(logs.LogFile(self.home.logs), self.clock, self.redact, tell=tell)
         return Service(
             Plan(
                 store=self.store,

@@ -1,7 +1,8 @@
 """What does a working folder tell an agent about itself?
 
 Hermes' order: ``.hermes.md``, ``AGENTS.md``, ``CLAUDE.md``, ``.cursorrules``, in the folder itself; the first one that
-is there wins and the others are not read. Its text is data for the prompt, which fences it.
+is there wins and the others are not read. Its text is data for the prompt, which fences it; one that the scanner blocks
+is not used, and no other stands in for it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 from typing import NamedTuple
+
+from hermes_cron.domain.scan import Finding, Purpose, scan
 
 NAMES = (".hermes.md", "AGENTS.md", "CLAUDE.md", ".cursorrules")
 CAP_CHARACTERS = 20_000
@@ -18,10 +21,11 @@ _log = logging.getLogger(__name__)
 
 
 class ContextFile(NamedTuple):
-    """``text`` is cut to ``CAP_CHARACTERS`` and then says so in its last line."""
+    """``text`` is cut to ``CAP_CHARACTERS`` and then says so in its last line. ``blocked``: it must not be used."""
 
     name: str
     text: str
+    blocked: Finding | None = None
 
 
 def find(folder: Path) -> ContextFile | None:
@@ -49,7 +53,16 @@ def _read(path: Path, folder: Path) -> ContextFile | None:
         _log.warning("%s is not used: %s", path, error)
         return None
     text = data.decode("utf-8-sig", "replace").strip()
-    return ContextFile(path.name, _cut(text, size)) if text else None
+    if not text:
+        return None
+    used = text[:CAP_CHARACTERS]
+    return ContextFile(path.name, _cut(text, size), scan(_as_lined(data, used), Purpose.CONTEXT).blocked)
+
+
+def _as_lined(data: bytes, used: str) -> str:
+    """What is used, with the empty lines before it, so that a finding has its line of the file."""
+    whole = data.decode("utf-8-sig", "replace")
+    return "\n" * whole[: len(whole) - len(whole.lstrip())].count("\n") + used
 
 
 def _cut(text: str, size: int) -> str:

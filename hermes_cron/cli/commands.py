@@ -38,7 +38,9 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
     "state": ("状态", ("backup", "upgrade")),
     "operation": (
         "运维",
-        ("init", "serve", "status", "doctor", "usage", "logs", "model", "tools", "config", "dev", "completion"),
+        (
+            "init", "serve", "status", "doctor", "usage", "logs", "model", "tools", "config", "scan", "dev", "completion",
+        ),
     ),
 }  # fmt: skip
 """Purpose -> its Chinese name and its commands."""
@@ -95,6 +97,7 @@ COMMANDS: dict[str, Entry] = {
     "model": Entry("model", "Show, list, set and test the model", "查看、列出、设置和测试模型", noun=True),
     "tools": Entry("tools", "Tools that runs may be given", "可供运行使用的工具", noun=True),
     "config": Entry("config", "Check, get and set settings", "检查、读取和修改设置", noun=True),
+    "scan": Entry("scan", "Would a text be let in where an agent reads it?", "一段文字能否进入智能体会读到的地方？"),
     "dev": Entry("dev", "For developers: a stub model server", "开发用：模型替身服务", noun=True),
     "completion": Entry("completion", "Shell completion scripts", "命令行补全脚本", noun=True),
 }

@@ -26,6 +26,7 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         "missed": "missed",
         "lost": "jobs lost",
         "history": "history",
+        "security": "blocked text",
     },
     "zh": {
         "approval": "{ref} 待批准",
@@ -39,6 +40,7 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         "missed": "错过",
         "lost": "任务丢失",
         "history": "历史",
+        "security": "已拦截",
     },
 }
 _ABOUT: Mapping[str, Mapping[str, str]] = {
@@ -50,6 +52,7 @@ _ABOUT: Mapping[str, Mapping[str, str]] = {
         "broken": "{text}",
         "lost": "{text} jobs present in the snapshot of {at} are missing",
         "history": "{text}",
+        "security": "{text}",
         "other": "{job}: {text}",
     },
     "zh": {
@@ -60,6 +63,7 @@ _ABOUT: Mapping[str, Mapping[str, str]] = {
         "broken": "{text}",
         "lost": "{at} 的快照中有 {text} 个任务现已不在",
         "history": "{text}",
+        "security": "{text}",
         "other": "{job}：{text}",
     },
 }
@@ -74,6 +78,7 @@ _COMMANDS: Mapping[str, str] = {
     "missed": "hermes-cron run {job}",
     "lost": "{ref}",
     "history": "hermes-cron doctor",
+    "security": "{ref}",
 }
 _LONGEST = 300
 """Of what stands between the job and the command. On a terminal it gives way to the command (``output.table``)."""

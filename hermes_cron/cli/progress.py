@@ -22,6 +22,7 @@ _TEXTS = {
         "paused": "waits until {until}: {why}",
         "fallback": "{model} gave no answer ({reason}): {fallback} is asked",
         "stopping": "stopping after this step; Ctrl-C again leaves at once",
+        "blocked": "{place} is blocked, {kind}: not used",
         "left": "the scheduler ended; the run goes on when one starts: hermes-cron serve",
     },
     "zh": {
@@ -35,6 +36,7 @@ _TEXTS = {
         "paused": "等到 {until}：{why}",
         "fallback": "{model} 没有回答（{reason}），改用 {fallback}",
         "stopping": "本步结束后停止；再按一次 Ctrl-C 立即离开",
+        "blocked": "{place} 已拦截（{kind}），未使用",
         "left": "调度器已结束；下一个调度器启动后继续：hermes-cron serve",
     },
 }
@@ -61,6 +63,7 @@ class Progress:
     def emit(self, event: str, facts: Mapping[str, object]) -> None:
         """An event of the loop or of the playbook."""
         handler = {
+            "blocked": self._blocked,
             "prepared": self._prepared,
             "playbook_started": self._started,
             "playbook_step": self._step,
@@ -69,6 +72,11 @@ class Progress:
         }.get(event)
         if handler is not None:
             handler(facts)
+
+    def _blocked(self, facts: Mapping[str, Any]) -> None:
+        for found in facts["findings"]:
+            place = output.one_line(found.place)
+            self._state.note(self._texts["blocked"].format(place=place, kind=found.kind.words))
 
     def _prepared(self, facts: Mapping[str, Any]) -> None:
         route = facts["route"]

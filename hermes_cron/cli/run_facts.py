@@ -20,7 +20,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "job": "job", "due": "due", "started": "started", "took": "took", "result": "result", "checked": "checked",
         "sent": "sent", "by": "by", "usage": "usage", "output": "output", "error": "error", "learned": "learned",
         "attempts": "attempts", "taken_over": "taken over", "asked": "asked", "told": "told", "waits": "waits",
-        "stop": "stop",
+        "stop": "stop", "blocked": "blocked", "left_out": "{place}: {kind}; not used",
         "by_hand": "by hand", "late": "late",
         "used": "{iterations} model calls, {calls} tool calls ({errors} failed), {tokens} tokens, {cost}",
         "cost": "{usd} USD", "cost_unknown": "cost unknown",
@@ -42,7 +42,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "job": "任务", "due": "应于", "started": "开始", "took": "用时", "result": "结果", "checked": "核查",
         "sent": "送达", "by": "执行", "usage": "用量", "output": "输出", "error": "错误", "learned": "学到",
         "attempts": "尝试", "taken_over": "接管", "asked": "询问", "told": "指示", "waits": "等待",
-        "stop": "停止",
+        "stop": "停止", "blocked": "已拦截", "left_out": "{place}：{kind}；未使用",
         "by_hand": "手动", "late": "迟到",
         "used": "模型调用 {iterations} 次，工具调用 {calls} 次（失败 {errors} 次），{tokens} token，{cost}",
         "cost": "{usd} 美元", "cost_unknown": "费用未知",
@@ -84,6 +84,7 @@ def facts(row: Mapping[str, Any], around: Around, state: Cli) -> list[tuple[str,
         ("taken_over", told.taken_over()),
         ("told", told.steered()),
         ("stop", told.stopped()),
+        ("blocked", told.blocked()),
         ("by", row["model"] or "-"),
         ("usage", told.usage()),
         ("output", row["output_path"] or "-"),
@@ -112,6 +113,13 @@ class _Run:
 
     def _at(self, instant: datetime) -> str:
         return when.whole(instant, self._zone, self._state.lang)
+
+    def blocked(self) -> str:
+        """What the scanner kept out of the prompt."""
+        return "\n".join(
+            self.texts["left_out"].format(place=output.one_line(row["place"]), kind=row["kind"].replace("_", " "))
+            for row in self._around.security
+        )
 
     def due(self) -> str:
         due = self._row["scheduled_at"]

@@ -118,6 +118,7 @@ def as_json(row: Mapping[str, Any], text: str | None, around: Around) -> dict[st
         "checks": [asdict(result) for result in load_results(row["check_results"])],
         "deliveries": [sent.as_json(each) for each in around.deliveries],
         "approvals": [_asked(question) for question in around.questions],
+        "blocked": [{"place": each["place"], "class": each["kind"]} for each in around.security],
         "scheduled_at": row["scheduled_at"],
         "started_at": row["started_at"],
         "ended_at": row["ended_at"],
@@ -318,7 +319,7 @@ def show_preview(state: Cli, start: Start) -> None:
     if state.json:
         state.emit_json(preview)
         return
-    labels = ("runs_by", "tools", "left_out", "databases")
+    labels = ("runs_by", "tools", "left_out", "databases", "blocked")
     state.out(output.facts([(label.replace("_", " "), _shown(preview[label])) for label in labels if preview[label]]))
     for part in ("system", "task"):
         if preview[part]:

@@ -14,6 +14,7 @@ from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import NotFound, Usage
 
 if TYPE_CHECKING:
+    from hermes_cron.experience.skill_screen import SkillFinding
     from hermes_cron.experience.skills import Skill, SkillLibrary
     from hermes_cron.models.playbook.program import Program
 
@@ -47,7 +48,7 @@ _TEXTS = {
         "home": "home", "bundled": "bundled", "none": "No skills.", "clean": "{n} skills, no faults",
         "faults": "{n} faults",
         "show": ("category", "version", "from", "file", "hides", "playbook", "checks"),
-        "ambiguous": "name is not unique",
+        "ambiguous": "name is not unique", "blocked": "blocked: {kind}, {place}",
         "which": "which database? {skill} looks at one", "no_playbook": "{skill} has no playbook to test",
         "no_engine": "{skill} has no playbook for {engine}",
         "started": "test  {skill}  on {where}", "host": "this host",
@@ -57,7 +58,8 @@ _TEXTS = {
         "headers": ("名称", "类别", "版本", "来源", "PLAYBOOK", "说明"),
         "home": "主目录", "bundled": "附带", "none": "没有技能。",
         "clean": "{n} 个技能，无错误", "faults": "{n} 处错误",
-        "show": ("类别", "版本", "来源", "文件", "遮盖", "playbook", "检查项"), "ambiguous": "名称不唯一",
+        "show": ("类别", "版本", "来源", "文件", "遮盖", "playbook", "检查项"),
+        "ambiguous": "名称不唯一", "blocked": "已拦截：{kind}，{place}",
         "which": "哪个数据库？{skill} 需要一个", "no_playbook": "{skill} 没有可测试的 playbook",
         "no_engine": "{skill} 没有适用于 {engine} 的 playbook",
         "started": "测试  {skill}  对象 {where}", "host": "本机", "nothing_stored": "未改动、未保存、未发送任何内容",
@@ -102,6 +104,9 @@ def show(name: str = typer.Argument(..., help="The skill's name, or category/nam
         str(skill.shadows or ""), ", ".join(path.name for path in library.playbooks(skill)), "\n".join(checks),
     )  # fmt: skip
     state.out(f"{skill.name}: {output.one_line(skill.description)}")
+    found = library.blocked(skill)
+    if found is not None:
+        state.out(f"{_blocked(found, state.lang)}: {found.finding.excerpt}")
     state.out(output.facts((label, value) for label, value in zip(labels, values, strict=True) if value))
     state.out()
     state.out(output.plain(skill.body.strip("\n")))
@@ -233,7 +238,14 @@ def _row(state: Cli, library: SkillLibrary, skill: Skill) -> tuple[str, ...]:
     playbook = ", ".join(engine or "yes" for engine in engines)
     name = skill.qualified if library.duplicates(skill) else skill.name
     source = str(text["bundled" if skill.bundled else "home"])
-    return name, skill.category, skill.version, source, playbook, _summary(skill.description, state.lang)
+    found = library.blocked(skill)
+    said = _summary(skill.description, state.lang) if found is None else _blocked(found, state.lang)
+    return name, skill.category, skill.version, source, playbook, said
+
+
+def _blocked(found: SkillFinding, language: str) -> str:
+    """Such a skill is in no prompt and drives no run."""
+    return str(_TEXTS[language]["blocked"]).format(kind=found.finding.kind.words, place=output.one_line(found.place))
 
 
 _FIRST_CHINESE = re.compile(r"[\u3400-\u9fff][^。]*。?")
@@ -245,6 +257,13 @@ def _summary(description: str, language: str) -> str:
     return chinese.group() if chinese else re.split(r"(?<=[.。]) |(?<=。)", description, maxsplit=1)[0]
 
 
+def _finding_json(library: SkillLibrary, skill: Skill) -> dict[str, Any] | None:
+    found = None if skill.fault is not None else library.blocked(skill)
+    if found is None:
+        return None
+    return {"class": found.finding.kind, "file": found.file, "line": found.finding.line}
+
+
 def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
     return {
         "name": skill.name, "qualified": skill.qualified, "category": skill.category, "version": skill.version,
@@ -253,5 +272,6 @@ def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
         "ambiguous": bool(skill.fault is None and library.duplicates(skill)),
         "shadows": str(skill.shadows) if skill.shadows else None,
         "broken": None if skill.fault is None else {"code": skill.fault.code, "message": skill.fault.message},
+        "blocked": _finding_json(library, skill),
         "warnings": list(skill.warnings),
     }  # fmt: skip

@@ -63,6 +63,8 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "unpriced": ", what {count} calls cost is unknown",
         "unpriced_one": ", what 1 call cost is unknown",
         "dearest": "; dearest: {job} {usd}",
+        "blocked": "{kind} in {place}, {times} times",
+        "of_job": ", for {job}",
         "well": "nothing needs you",
         "one": "1 needs you",
         "many": "{count} need you",
@@ -102,6 +104,8 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "unpriced_one": "，另有 1 次调用费用未知",
         "dearest": "；最贵：{job} {usd}",
         "well": "没有需要处理的事",
+        "blocked": "{place}：{kind}，{times} 次",
+        "of_job": "，任务 {job}",
         "one": "1 项需要处理",
         "many": "{count} 项需要处理",
     },
@@ -155,7 +159,7 @@ def _looked(state: Cli) -> _Morning:
             serving=state.app.schedulers(),
             left=_left(state, conn),
             proof=accounted(conn, since=since, now=now),
-            needs=[*overview.needs(conn), *broken, *_of_the_home(state)],
+            needs=[*overview.needs(conn), *broken, *_blocked(state, conn, since), *_of_the_home(state)],
             coming=overview.coming(conn, _SOON),
             verdicts=overview.verdicts(conn, since),
             sent={str(state): count for state, count in outbox.counts(conn, since).items()},
@@ -173,6 +177,26 @@ def _left(state: Cli, conn: Connection) -> int:
     counted = takes.states(conn)
     dead = [run for run in runs.owned(conn) if not owners.lives(state.app.home.owners, run.owner)]
     return counted["queued"] + counted["waiting_retry"] + len(dead)
+
+
+def _blocked(state: Cli, conn: Connection, since: datetime) -> list[Need]:
+    """What the scanner kept from an agent in the last 24 hours, a line for each class and place."""
+    from hermes_cron.store import security
+    from hermes_cron.store.overview import Need
+
+    texts = _TEXTS[state.lang]
+    return [
+        Need(
+            kind="security",
+            job=row["job_name"] or "",
+            text=texts["blocked"].format(kind=row["kind"].replace("_", " "), place=row["place"], times=row["times"])
+            + (texts["of_job"].format(job=row["job_name"]) if row["job_name"] else ""),
+            run_id=row["run_id"],
+            ref="hermes-cron " + (f"runs show {row['run_id']}" if row["run_id"] else f"log {row['place'].partition(':')[0]}"),
+            at=row["at"],
+        )
+        for row in security.blocked(conn, since)
+    ]
 
 
 def _of_the_home(state: Cli) -> list[Need]:

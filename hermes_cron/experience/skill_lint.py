@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hermes_cron.domain.scan import Verdict
 from hermes_cron.errors import HermesCronError, NotFound
 from hermes_cron.experience import frontmatter
+from hermes_cron.experience.skill_screen import screen
 from hermes_cron.experience.skills import SKILL_FILE
 
 KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
@@ -63,11 +65,18 @@ def _skill(folder: Path, check_playbook: CheckPlaybook) -> Iterator[Fault]:
         yield from _fields(file, front)
         yield from _metadata(file, front)
         yield from _body(file, front)
+    yield from _blocked(folder)
     for playbook in sorted(folder.glob("playbook*.yaml")):
         try:
             check_playbook(playbook, str(playbook))
         except HermesCronError as error:
             yield _from_error(playbook, error)
+
+
+def _blocked(folder: Path) -> Iterator[Fault]:
+    for file, found in screen(folder):
+        if found.verdict is Verdict.BLOCK:
+            yield Fault(path=folder / file, line=found.line, message=f"blocked, {found.kind.words}: {found.excerpt}")
 
 
 def _from_error(path: Path, error: HermesCronError) -> Fault:

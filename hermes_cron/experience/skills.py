@@ -23,6 +23,7 @@ from hermes_cron.errors import (
     SkillOutsideRoot,
 )
 from hermes_cron.experience import frontmatter, matching
+from hermes_cron.experience.skill_screen import SkillFinding, SkillScreens
 
 SKILL_FILE = "SKILL.md"
 _MAX_DEPTH = 6  # agentskills.io: clients look 4 to 6 levels deep ...
@@ -78,6 +79,7 @@ class Readings:
 
     def __init__(self) -> None:
         self._kept: dict[Path, tuple[tuple[int, ...], Skill]] = {}
+        self.screens = SkillScreens()
 
     def read(self, folder: Path, root: Root) -> Skill:
         """As ``read``. Compares time, size and inode, so an edit that keeps the size is seen too."""
@@ -147,6 +149,10 @@ class SkillLibrary:
         near = difflib.get_close_matches(name, self.names(), n=3, cutoff=0.6)
         known = f"did you mean {', '.join(near)}?" if near else "hermes-cron skills list"
         raise NotFound(f"no skill {name!r}", hint=known, details={"near": near})
+
+    def blocked(self, skill: Skill) -> SkillFinding | None:
+        """Why the scanner lets no run have this skill; None when it may be used. Reads its files when they changed."""
+        return self._readings.screens.blocked(skill.folder)
 
     def playbook(self, skill: Skill, engine: str | None = None) -> Path | None:
         """The skill's playbook for this engine: ``playbook.ENGINE.yaml``, else ``playbook.yaml``, else None."""

@@ -30,6 +30,7 @@ def preview(runner: Runner, start: Planned, *, now: datetime) -> dict[str, Any]:
     if job.work is Work.SCRIPT:
         return {
             "job": job.name, "runs_by": "script", "tools": [], "left_out": {}, "databases": [],
+            "blocked": [],
             "system": "", "task": job.script,
         }  # fmt: skip
     taken = TakenRun(
@@ -53,6 +54,7 @@ def preview(runner: Runner, start: Planned, *, now: datetime) -> dict[str, Any]:
         "tools": sorted(prepared.toolbox.tools),
         "left_out": dict(prepared.left_out),
         "databases": list(job.databases),
+        "blocked": [f"{found.place}: {found.kind.words}" for found in prepared.blocked],
         "system": "" if prepared.route.playbook is not None else prepared.header.system,
         "task": prepared.task,
     }

@@ -8,11 +8,12 @@ with both remedies named, before any call.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_cron.domain.job import Job, PlaybookMode
 from hermes_cron.errors import ModelNotConfigured
+from hermes_cron.experience.skill_screen import SkillFinding
 from hermes_cron.experience.skills import Skill, SkillLibrary
 
 
@@ -20,7 +21,8 @@ from hermes_cron.experience.skills import Skill, SkillLibrary
 class Route:
     """``playbook`` is the file that drives the run, None when ``model`` does. ``skills`` go into the prompt.
 
-    ``database`` and ``engine`` are what the playbook looks at; None for one that looks at the host.
+    ``database`` and ``engine`` are what the playbook looks at; None for one that looks at the host. ``blocked`` are
+    skills that would have been used, and what the scanner found in them.
     """
 
     skills: tuple[Skill, ...] = ()
@@ -28,6 +30,7 @@ class Route:
     playbook: Path | None = None
     database: str | None = None
     engine: str | None = None
+    blocked: tuple[tuple[Skill, SkillFinding], ...] = ()
 
     @property
     def skill(self) -> Skill | None:
@@ -40,16 +43,18 @@ def route(job: Job, *, library: SkillLibrary, engines: Mapping[str, str], model:
 
     Raises ``ModelNotConfigured``, or what the library raises for a skill that is named and missing or broken.
     """
-    skills = _skills(job, library, engines)
+    skills, blocked = _usable(_skills(job, library, engines), library)
     wanted = job.model or model
     if wanted is not None and job.playbook.mode is not PlaybookMode.ONLY:
-        return Route(skills=skills, model=wanted)
+        return Route(skills=skills, model=wanted, blocked=blocked)
     if job.playbook.mode is not PlaybookMode.NEVER:
         for skill in skills:
             found = _playbook(skill, library, engines)
             if found is not None:
-                return found
-    raise ModelNotConfigured(_why(job, skills, wanted), hint=_REMEDIES, details={"remedies": list(_REMEDY_LIST)})
+                return replace(found, blocked=blocked)
+    raise ModelNotConfigured(
+        _why(job, skills, wanted, blocked), hint=_REMEDIES, details={"remedies": list(_REMEDY_LIST)}
+    )
 
 
 _REMEDY_LIST = ("hermes-cron model set NAME", "name a skill with a playbook: hermes-cron edit JOB --skill NAME")
@@ -63,6 +68,17 @@ def _skills(job: Job, library: SkillLibrary, engines: Mapping[str, str]) -> tupl
     return () if matched is None else (matched,)
 
 
+def _usable(
+    skills: tuple[Skill, ...], library: SkillLibrary
+) -> tuple[tuple[Skill, ...], tuple[tuple[Skill, SkillFinding], ...]]:
+    """Those that may be used, and those that the scanner blocks. The run goes on without the latter."""
+    found = [(skill, library.blocked(skill)) for skill in skills]
+    return (
+        tuple(skill for skill, finding in found if finding is None),
+        tuple((skill, finding) for skill, finding in found if finding is not None),
+    )
+
+
 def _playbook(skill: Skill, library: SkillLibrary, engines: Mapping[str, str]) -> Route | None:
     for database, engine in engines.items():
         path = library.playbook(skill, engine)
@@ -72,7 +88,12 @@ def _playbook(skill: Skill, library: SkillLibrary, engines: Mapping[str, str]) -
     return None if path is None else Route(skills=(skill,), playbook=path)
 
 
-def _why(job: Job, skills: tuple[Skill, ...], wanted: str | None) -> str:
+def _why(
+    job: Job, skills: tuple[Skill, ...], wanted: str | None, blocked: tuple[tuple[Skill, SkillFinding], ...]
+) -> str:
+    if blocked:
+        skill, found = blocked[0]
+        return f"skill {skill.name} is blocked ({found.finding.kind.words} in {found.place}), and nothing else fits"
     if wanted is not None:
         return f"{job.name} says `playbook: only`, and no playbook fits it"
     if skills:

@@ -19,6 +19,7 @@ from hermes_cron.agent.loop import AgentRun, run_agent
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.check import CheckResult
 from hermes_cron.domain.command import Flag, ProcessGroup, RunCommand
+from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.fault import failed
 from hermes_cron.domain.job import Job, Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
@@ -32,6 +33,7 @@ from hermes_cron.runner import ended, outputs
 from hermes_cron.runner.prompt import LastRun, SkillText, rendered, system_prompt, task
 from hermes_cron.runner.proof import Proof, evidence, wants_more
 from hermes_cron.runner.route import Route, route
+from hermes_cron.runner.screened import screened
 from hermes_cron.runner.script import run_script
 from hermes_cron.tools.box import ToolBox
 from hermes_cron.tools.choice import named, select
@@ -77,7 +79,7 @@ class Parts:
     ``base_env`` is the environment of commands before the job's own ``env``; nothing of hermes-cron's secrets is in
     it. ``redact`` hides the vault's values in whatever is stored or sent. ``default_model`` None: no model.
     ``targets`` are the names of those that there are now. ``purse`` is None for a run that no cap applies to.
-    ``keep_pins``, ``note_group`` and ``drift`` are those of ``Proof``.
+    ``keep_pins``, ``note_group`` and ``drift`` are those of ``Proof``. ``note_security`` makes known what was blocked.
     """
 
     home: Home
@@ -97,6 +99,7 @@ class Parts:
     keep_pins: Callable[[TakenRun, str], None]
     note_group: Callable[[TakenRun, ProcessGroup], None]
     drift: Callable[[TakenRun], str | None]
+    note_security: Callable[[Sequence[SecurityFinding]], None]
     last_run: Callable[[TakenRun], LastRun]
     run_command: RunCommand
     base_env: Mapping[str, str]
@@ -108,13 +111,17 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """All of a run's first request, and the route it takes. What ``run --dry-run`` shows."""
+    """All of a run's first request, and the route it takes. What ``run --dry-run`` shows.
+
+    ``blocked`` is what the scanner kept out of the prompt.
+    """
 
     route: Route
     header: Header
     task: str
     left_out: Mapping[str, str]
     toolbox: ToolBox
+    blocked: tuple[SecurityFinding, ...] = ()
 
 
 def _quiet(_event: str, _facts: Mapping[str, object]) -> None:
@@ -261,6 +268,9 @@ class Runner:
     def _begun(self, going: Going, stack: ExitStack) -> _Session:
         prepared = self.prepare(going, stack)
         header = prepared.header
+        if prepared.blocked:
+            self._parts.note_security(prepared.blocked)
+            going.emit("blocked", {"findings": prepared.blocked})
         going.emit("prepared", {"route": prepared.route, "model": header.model})
         journal = self._parts.open_journal(going.taken, header, [{"role": "user", "content": prepared.task}])
         model = self._model(header, going.emit)
@@ -299,6 +309,9 @@ class Runner:
         toolbox = self._equipped(taken, chosen.tools, context)
         workdir = None if taken.job.workdir is None else Path(taken.job.workdir)
         context_file = None if workdir is None else find(workdir)
+        blocked = screened(taken, chosen_route, context_file)
+        if context_file is not None and context_file.blocked is not None:
+            context_file = None
         header = Header(
             system=parts.redact(self._system(taken, engines, chosen_route, context_file)),
             tools=toolbox.schemas(),
@@ -312,6 +325,7 @@ class Runner:
             task=parts.redact(task(taken, last)),
             left_out=chosen.left_out,
             toolbox=toolbox,
+            blocked=blocked,
         )
 
     def _refuse_missing_targets(self, job: Job) -> None:
@@ -328,7 +342,8 @@ class Runner:
         self, taken: TakenRun, engines: Mapping[str, str], chosen: Route, context_file: ContextFile | None
     ) -> str:
         skills = [SkillText(name=skill.name, body=skill.body) for skill in chosen.skills]
-        return system_prompt(taken.job, taken, databases=engines, skills=skills, context_file=context_file)
+        notes = None if context_file is None else (context_file.name, context_file.text)
+        return system_prompt(taken.job, taken, databases=engines, skills=skills, context_file=notes)
 
     def _context(self, going: Going, stack: ExitStack) -> ToolContext:
         parts, taken = self._parts, going.taken

@@ -41,8 +41,10 @@ _TOLD = ("$.deliver.to", "$.on_check_failure.notify")
 
 _NOT_A_JOB_S = (DeliveryKind.PING, DeliveryKind.TEST)
 
-Kind = Literal["approval", "run", "checks", "incident", "delivery", "held", "broken", "missed", "lost", "history"]
-"""The last two are of the home and stand in no row: ``status`` adds them."""
+Kind = Literal[
+    "approval", "run", "checks", "incident", "delivery", "held", "broken", "missed", "security", "lost", "history"
+]  # fmt: skip
+"""The last three are of the home, not of a job: ``status`` adds them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

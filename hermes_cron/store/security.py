@@ -48,14 +48,15 @@ def note(conn: Connection, findings: Sequence[SecurityFinding], now: datetime) -
 
 
 def blocked(conn: Connection, since: datetime) -> list[dict[str, Any]]:
-    """Blocks since then: a line for each class and place, with how often and when last.
+    """Blocks since then: a line for each class and place, with how often, when last, and a run of them.
 
     A job file that is broken for it says so itself.
     """
     broken = select(_jobs.c.name).where(_jobs.c.broken.is_not(None), _jobs.c.removed_at.is_(None))
+    a_run = func.max(_events.c.run_id).label("run_id")
     columns = (_events.c.guard, _events.c.kind, _events.c.place, _events.c.job_name)
     query = (
-        select(*columns, func.max(_events.c.noted_at).label("at"), func.count().label("times"))
+        select(*columns, func.max(_events.c.noted_at).label("at"), func.count().label("times"), a_run)
         .where(
             _events.c.verdict == Verdict.BLOCK,
             _events.c.noted_at > since,

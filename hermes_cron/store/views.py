@@ -12,7 +12,15 @@ from sqlalchemy import Connection, Select, select
 from hermes_cron.errors import NameAmbiguous, NotFound
 from hermes_cron.store import outbox
 from hermes_cron.store.outbox import DeliveryView
-from hermes_cron.store.tables import ApprovalRow, AttemptRow, EffectRow, MessageRow, RunRow, SessionRow
+from hermes_cron.store.tables import (
+    ApprovalRow,
+    AttemptRow,
+    EffectRow,
+    MessageRow,
+    RunRow,
+    SecurityEventRow,
+    SessionRow,
+)
 
 _runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _messages = MessageRow.__table__  # type: ignore[attr-defined]
@@ -20,6 +28,7 @@ _sessions = SessionRow.__table__  # type: ignore[attr-defined]
 _effects = EffectRow.__table__  # type: ignore[attr-defined]
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
 _approvals = ApprovalRow.__table__  # type: ignore[attr-defined]
+_security = SecurityEventRow.__table__  # type: ignore[attr-defined]
 
 Row = dict[str, Any]
 _MANY = 500
@@ -56,11 +65,13 @@ def runs(conn: Connection, *, job_uid: str | None = None, states: Sequence[str] 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What belongs to a run and is not in its row, oldest first: its messages, its attempts, its questions."""
+    """What belongs to a run and is not in its row, oldest first: its messages, its attempts, its questions, and what
+    the scanner kept from it."""
 
     deliveries: Sequence[DeliveryView] = ()
     attempts: Sequence[Row] = ()
     approvals: Sequence[Row] = ()
+    security: Sequence[Row] = ()
 
     @property
     def questions(self) -> list[Row]:
@@ -73,11 +84,13 @@ def around(conn: Connection, run_ids: Sequence[str]) -> dict[str, Around]:
     deliveries = outbox.of_runs(conn, run_ids)
     attempts = _by_run(conn, select(_attempts).order_by(_attempts.c.number), run_ids)
     approvals = _by_run(conn, select(_approvals).order_by(_approvals.c.number), run_ids)
+    security = _by_run(conn, select(_security).order_by(_security.c.id), run_ids)
     return {
         run_id: Around(
             deliveries=deliveries.get(run_id, ()),
             attempts=attempts.get(run_id, ()),
             approvals=approvals.get(run_id, ()),
+            security=security.get(run_id, ()),
         )
         for run_id in run_ids
     }
