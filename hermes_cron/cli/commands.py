@@ -39,7 +39,8 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
     "operation": (
         "运维",
         (
-            "init", "serve", "status", "doctor", "usage", "logs", "model", "tools", "config", "scan", "dev", "completion",
+            "init", "serve", "status", "doctor", "usage", "logs", "model", "tools", "config", "scan", "dev",
+            "completion",
         ),
     ),
 }  # fmt: skip

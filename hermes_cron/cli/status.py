@@ -185,6 +185,10 @@ def _blocked(state: Cli, conn: Connection, since: datetime) -> list[Need]:
     from hermes_cron.store.overview import Need
 
     texts = _TEXTS[state.lang]
+
+    def look(row: Mapping[str, Any]) -> str:
+        return f"runs show {row['run_id']}" if row["run_id"] else f"log {row['place'].partition(':')[0]}"
+
     return [
         Need(
             kind="security",
@@ -192,7 +196,7 @@ def _blocked(state: Cli, conn: Connection, since: datetime) -> list[Need]:
             text=texts["blocked"].format(kind=row["kind"].replace("_", " "), place=row["place"], times=row["times"])
             + (texts["of_job"].format(job=row["job_name"]) if row["job_name"] else ""),
             run_id=row["run_id"],
-            ref="hermes-cron " + (f"runs show {row['run_id']}" if row["run_id"] else f"log {row['place'].partition(':')[0]}"),
+            ref=f"hermes-cron {look(row)}",
             at=row["at"],
         )
         for row in security.blocked(conn, since)
