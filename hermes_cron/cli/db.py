@@ -364,7 +364,11 @@ def _secret_name(name: str) -> str:
 
 
 def _save(state: Cli, config: DatabaseConfig, password: str | None) -> None:
-    """The password first, then the entry that names it; a failed entry takes the password with it."""
+    """The password first, then the entry that names it; a failed entry takes the password with it.
+
+    Raises ``SecretInPlainSight`` for a password that stands in the URL too: the history would have to leave config.toml
+    out.
+    """
     reason = f"db add {config.name}"
     values: dict[tuple[str, ...], str | int | float | bool | None] = {("databases", config.name, "url"): config.url}
     if config.allow_writable_account:
@@ -372,6 +376,11 @@ def _save(state: Cli, config: DatabaseConfig, password: str | None) -> None:
     if password is None:
         state.configure(reason, values)
         return
+    if state.app.vault.stands_in(password, config.url):
+        raise SecretInPlainSight(
+            "the password is also a word of the URL, so everybody who may read the settings knows it",
+            hint="give the account another password",
+        )
     values[("databases", config.name, "password")] = f"secret:{_secret_name(config.name)}"
     state.app.vault.set(_secret_name(config.name), password)
     try:

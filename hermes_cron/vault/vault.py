@@ -131,6 +131,11 @@ class Vault:
             self._redactor = (state, Redactor({**self._unnamed(with_master_key=bool(values)), **values}))
         return self._redactor[1]
 
+    @staticmethod
+    def stands_in(value: str, text: str) -> bool:
+        """Whether a text would be left out of the history once this value is a secret."""
+        return Finder("", lambda: {"": value})(text.encode()) is not None
+
     def finder(self) -> Finder:
         """What finds the values known now in files."""
         return Finder(repr(self._state()), self._values)
