@@ -41,9 +41,10 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """``jobs`` are uids, or names as they were when a run began. ``since`` (from there on) and ``until`` (before it) are
-    about when a session began. ``newest``: in that order, not the best first. ``around``: how many messages before and
-    after a hit are told.
+    """``jobs`` are uids, or names as they were when a run began.
+
+    ``since`` (from there on) and ``until`` (before it) are about when a session began. ``newest``: in that order, not
+    the best first. ``around``: how many messages before and after a hit are told.
     """
 
     words: str
@@ -168,13 +169,16 @@ def snippet(text: str, phrases: Sequence[Phrase], *, width: int = 160) -> str:
 
 def _first(text: str, phrases: Sequence[Phrase]) -> tuple[int, int]:
     """Where the first phrase stands that does; the beginning when none is found."""
-    longest = max((len(phrase.words) for phrase in phrases), default=0)
-    last: list[tuple[str, int, int]] = []
+    finals = {phrase.words[-1] for phrase in phrases if not phrase.begins}
+    beginnings = tuple(phrase.words[-1] for phrase in phrases if phrase.begins)
+    seen: list[tuple[str, int, int]] = []
     for place in places(text):
-        last = [*last[-(longest - 1) :], place] if longest > 1 else [place]
+        seen.append(place)
+        if place[0] not in finals and not place[0].startswith(beginnings):
+            continue
         for phrase in phrases:
-            if _ends_with(last, phrase):
-                return last[-len(phrase.words)][1], place[2]
+            if _ends_with(seen, phrase):
+                return seen[-len(phrase.words)][1], place[2]
     return 0, 0
 
 

@@ -48,8 +48,13 @@ def words(text: str) -> list[str]:
 def places(text: str) -> Iterator[tuple[str, int, int]]:
     """Each word of a text that is in NFKC already, folded, with where it begins and ends."""
     for match in _WORD.finditer(text):
-        for word in words(match[0]):
-            yield word, match.start(), match.end()
+        piece = match[0]
+        if piece.isascii():
+            yield piece.lower()[:LONGEST], match.start(), match.end()
+        elif len(piece) == 1:
+            yield _folded(piece), match.start(), match.end()
+        else:
+            yield from ((word, match.start(), match.end()) for word in words(piece))
 
 
 def _folded(text: str) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, column, func, literal_column, or_, select, table, text
+from sqlalchemy import ColumnElement, Connection, bindparam, column, func, literal_column, or_, select, table, text
 
 from hermes_cron.domain.session import BEST_OF, Found, Hit, Said, Source, Wanted, Within, snippet, text_of
 from hermes_cron.domain.session_query import Query, expression, parse
 from hermes_cron.errors import NameAmbiguous, NotFound
 from hermes_cron.store.message_index import SEARCHED, SEQ_BITS
+from hermes_cron.store.prepared import Prepared, instant
 from hermes_cron.store.tables import IndexedSessionRow, MessageRow, RunRow, SessionRow
 
 _sessions = SessionRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
@@ -18,6 +20,24 @@ _messages = MessageRow.__table__  # type: ignore[attr-defined]
 _indexed = IndexedSessionRow.__table__  # type: ignore[attr-defined]
 _runs = RunRow.__table__  # type: ignore[attr-defined]
 
+_MESSAGE = (_messages.c.seq, _messages.c.role, _messages.c.tool, _messages.c.at, _messages.c.body)
+_WITHIN = (_sessions.c.id, _sessions.c.kind, _sessions.c.run_id, _runs.c.job_name, _runs.c.cause, _runs.c.state)
+_SAID = select(*_MESSAGE).where(
+    _messages.c.session_id == bindparam("session"),
+    or_(*(_messages.c.role == role for role in SEARCHED)),
+    _messages.c.body.is_not(None),
+)
+_BEFORE = Prepared(
+    _SAID.where(_messages.c.seq < bindparam("at_seq")).order_by(_messages.c.seq.desc()).limit(bindparam("many"))
+)
+_AFTER = Prepared(_SAID.where(_messages.c.seq > bindparam("at_seq")).order_by(_messages.c.seq).limit(bindparam("many")))
+_FOUND = Prepared(
+    select(*_MESSAGE, *_WITHIN)
+    .select_from(_indexed.join(_sessions).join(_runs).join(_messages, _messages.c.session_id == _sessions.c.id))
+    .where(
+        _indexed.c.number == bindparam("number"), _messages.c.seq == bindparam("at_seq"), _messages.c.body.is_not(None)
+    )
+)
 _index = table("message_index", column("rowid"))
 _SAYS = text("message_index MATCH :words")
 _SCORE = (-func.bm25(literal_column("message_index"))).label("score")
@@ -53,73 +73,54 @@ class Sessions:
             hits=tuple(found for found in said if found), count=None if capped else len(ids), left_out=query.left_out
         )
 
-    def _hit(self, rank: int, row: int, score: float | None, query: Query, around: int) -> Hit | None:
+    def _hit(self, rank: int, row: int, score: float | None, query: Query, count: int) -> Hit | None:
         """None for one whose message is gone, which only a damaged index names."""
-        number, seq = row >> SEQ_BITS, row & ((1 << SEQ_BITS) - 1)
-        session = self._conn.execute(select(_indexed.c.session_id).where(_indexed.c.number == number)).scalar()
-        if session is None or not (found := self._said(session, _messages.c.seq == seq)):
+        place = {"number": row >> SEQ_BITS, "at_seq": row & ((1 << SEQ_BITS) - 1)}
+        found = _FOUND.first(self._conn, place)
+        if found is None:
             return None
-        (message,) = found
+        within, message = _within(found[5:]), self._message(found[:5])
         return Hit(
             rank=rank,
             score=score,
-            within=self.within(session),
+            within=within,
             message=message,
             snippet=snippet(message.text, query.phrases),
-            before=self.before(session, seq, around),
-            after=self.after(session, seq, around),
+            before=self.before(within.session, message.seq, count),
+            after=self.after(within.session, message.seq, count),
         )
 
     def within(self, session_id: str) -> Within:
         """Raises ``NotFound``."""
         row = self._conn.execute(
-            select(_sessions.c.id, _sessions.c.kind, _sessions.c.run_id, _runs.c.job_name, _runs.c.cause, _runs.c.state)
-            .select_from(_sessions.join(_runs))
-            .where(_sessions.c.id == session_id)
+            select(*_WITHIN).select_from(_sessions.join(_runs)).where(_sessions.c.id == session_id)
         ).first()
         if row is None:
             raise NotFound(f'no session "{session_id}"', hint="hermes-cron sessions search WORDS")
-        return Within(
-            session=row.id,
-            kind=row.kind,
-            run_id=row.run_id,
-            job=row.job_name,
-            source=Source.of(row.cause),
-            state=row.state,
-        )
+        return _within(row)
 
     def before(self, session_id: str, seq: int, count: int) -> tuple[Said, ...]:
         """The last ``count`` messages before one, in order."""
-        return tuple(reversed(self._said(session_id, _messages.c.seq < seq, count=count, backwards=True)))
+        rows = _BEFORE.all(self._conn, {"session": session_id, "at_seq": seq, "many": count}) if count else ()
+        return tuple(self._message(row) for row in reversed(rows))
 
     def after(self, session_id: str, seq: int, count: int) -> tuple[Said, ...]:
-        """The first ``count`` messages behind one, in order."""
-        return tuple(self._said(session_id, _messages.c.seq > seq, count=count))
+        """The first ``count`` messages behind one, in order; -1: all."""
+        rows = _AFTER.all(self._conn, {"session": session_id, "at_seq": seq, "many": count}) if count else ()
+        return tuple(self._message(row) for row in rows)
 
     def around(self, session_id: str, seq: int, *, back: int, on: int) -> tuple[Said, ...]:
         """A message with ``back`` before it and ``on`` behind it."""
-        own = self._said(session_id, _messages.c.seq == seq)
-        return (*self.before(session_id, seq, back), *own, *self.after(session_id, seq, on))
+        return (*self.before(session_id, seq + 1, back + 1), *self.after(session_id, seq, on))
 
-    def _said(
-        self, session_id: str, where: ColumnElement[bool], *, count: int = 1, backwards: bool = False
-    ) -> list[Said]:
-        order = _messages.c.seq.desc() if backwards else _messages.c.seq
-        rows = self._conn.execute(
-            select(_messages.c.seq, _messages.c.role, _messages.c.tool, _messages.c.at, _messages.c.body)
-            .where(
-                _messages.c.session_id == session_id,
-                where,
-                _messages.c.role.in_(SEARCHED),
-                _messages.c.body.is_not(None),
-            )
-            .order_by(order)
-            .limit(count)
-        )
-        return [
-            Said(seq=row.seq, role=row.role, tool=row.tool, at=row.at, text=self._redact(text_of(json.loads(row.body))))
-            for row in rows
-        ]
+    def _message(self, row: Sequence[Any]) -> Said:
+        seq, role, tool, at, body = row
+        return Said(seq=seq, role=role, tool=tool, at=instant(at), text=self._redact(text_of(json.loads(body))))
+
+
+def _within(row: Sequence[Any]) -> Within:
+    session, kind, run_id, job, cause, state = row
+    return Within(session=session, kind=kind, run_id=run_id, job=job, source=Source.of(cause), state=state)
 
 
 def _only(wanted: Wanted) -> list[ColumnElement[bool]]:
