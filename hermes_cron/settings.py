@@ -6,6 +6,7 @@ The only module that reads ``os.environ``.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
@@ -42,6 +43,8 @@ class Environment:
     credentials_directory: str | None = None
     time_zone: str | None = None
     editor: str | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables that hold a secret by their name: their values are hidden wherever they would be shown."""
 
 
 def environment(variables: Mapping[str, str] | None = None) -> Environment:
@@ -66,7 +69,22 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
         credentials_directory=value("CREDENTIALS_DIRECTORY"),
         time_zone=value("TZ"),
         editor=value("VISUAL") or value("EDITOR"),
+        secrets={name: held for name, held in env.items() if _holds_secret(name, held)},
     )
+
+
+_SECRET = re.compile(
+    r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIALS?)(?:_[A-Z0-9]{1,20})?$", re.I
+)
+_NO_SECRET = re.compile(r"_(?:FILE|PATH|DIR|URL|ID|NAME|TTL|TYPE)$", re.I)
+_SHORTEST_SECRET = 8
+
+
+def _holds_secret(name: str, value: str) -> bool:
+    """``DB_PASSWORD``, not ``KEY_FILE`` or a path."""
+    if len(value) < _SHORTEST_SECRET or value.startswith(("/", "~")) or any(char.isspace() for char in value):
+        return False
+    return _SECRET.search(name) is not None and _NO_SECRET.search(name) is None
 
 
 _PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")

@@ -62,7 +62,7 @@ def _real(text: str, context: ToolContext) -> Path:
 
 def secret_places(home: Home) -> tuple[Path, ...]:
     store = tuple(home.store.with_name(home.store.name + suffix) for suffix in ("", "-wal", "-shm"))
-    return (home.vault, home.vault_key, home.config, *store, home.run, home.tools, home.history)
+    return (home.root / ".env", home.vault, home.vault_key, home.config, *store, home.run, home.tools, home.history)
 
 
 def _declared_places(home: Home) -> tuple[Path, ...]:

@@ -165,7 +165,9 @@ class Vault:
 
     def _unnamed(self, *, with_master_key: bool) -> dict[str, str]:
         """Secrets that are in no vault: a command of a job could read them from our process or the home."""
-        held = {"OPENAI_API_KEY": self._env.api_key} if self._env.api_key else {}
+        held = dict(self._env.secrets)
+        if self._env.api_key:
+            held["OPENAI_API_KEY"] = self._env.api_key
         if with_master_key:
             lines = self._key_place.read_text(encoding="ascii").split()
             held |= {f"master-key-{number}": line for number, line in enumerate(lines, 1)}
