@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hermes_cron.databases.registry import DatabaseRegistry
     from hermes_cron.delivery.registry import TargetRegistry
     from hermes_cron.domain.command import ProcessGroup
+    from hermes_cron.domain.database import DatabaseConfig
     from hermes_cron.domain.event import Event, SecurityFinding
     from hermes_cron.domain.file_edit import Edits
     from hermes_cron.domain.job import Job
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from hermes_cron.jobs.files import JobFiles
     from hermes_cron.jobs.load import Known
     from hermes_cron.jobs.watch import Watcher
+    from hermes_cron.models.endpoint import Endpoint
     from hermes_cron.models.prices import Prices
     from hermes_cron.ports import Journal, Purse
     from hermes_cron.run_desk import RunDesk
@@ -87,6 +89,10 @@ class App:
         self._skills_read: tuple[float, SkillLibrary | None] = (0.0, None)
         self._settings_read: tuple[tuple[int, int, int] | None, Settings] = (None, settings)
         self._prices: tuple[Settings, Prices] | None = None
+        self._runner: tuple[Settings, Runner] | None = None
+        self._model: tuple[Endpoint, Model] | None = None
+        self._tools: tuple[object, Registry] | None = None
+        self._finding_tools = threading.Lock()
         self._emit: Callable[[Event], None] = lambda _: None
 
     @property
@@ -161,9 +167,13 @@ class App:
     @cached_property
     def snapshots(self) -> SnapshotRepository:
         """The history of the home. Files that hold a value of the vault stay out of it."""
+        return self.snapshots_within(60.0)
+
+    def snapshots_within(self, wait_s: float) -> SnapshotRepository:
+        """The same for who waits only so long while another process changes the home."""
         from hermes_cron.snapshots.repository import SnapshotRepository
 
-        return SnapshotRepository(self.home.root, self.clock, forbidden=self.vault.finder)
+        return SnapshotRepository(self.home.root, self.clock, forbidden=self.vault.finder, wait_s=wait_s)
 
     @cached_property
     def skills(self) -> SkillLibrary:
@@ -196,32 +206,45 @@ class App:
 
         return Readings()
 
-    @cached_property
+    @property
     def tools(self) -> Registry:
-        """The tools of the package and of the home."""
+        """The tools of the package and of the home; looked for again when a file of the home's tools changed."""
         from hermes_cron.settings import variable
-        from hermes_cron.tools.registry import discover
+        from hermes_cron.tools.registry import discover, signature
 
-        return discover(self.home.tools, has_variable=lambda name: variable(name) is not None)
+        with self._finding_tools:  # a file of the home is imported by one run at a time
+            seen, made = signature(self.home.tools), self._tools
+            if made is None or made[0] != seen:
+                found = discover(self.home.tools, has_variable=lambda name: variable(name) is not None)
+                self._tools = made = seen, found
+            return made[1]
 
     # --- the outside -----------------------------------------------------------------------------------------------
 
     @cached_property
     def databases(self) -> DatabaseRegistry:
-        """The databases that config.toml names."""
+        """The databases that config.toml names: one added a moment ago is known to a scheduler."""
         from hermes_cron.databases.registry import DatabaseRegistry
 
-        return DatabaseRegistry(configs=self.settings.databases, resolve=self.vault.resolve, root=self.home.root)
+        configs = _AsItIs(lambda: self.settings_now.databases)
+        return DatabaseRegistry(configs=configs, resolve=self.vault.resolve, root=self.home.root)
 
-    @cached_property
+    @property
     def model(self) -> Model:
-        """The language model; a home without one may have jobs that name theirs, and each request says which."""
+        """The language model; a home without one may have jobs that name theirs, and each request says which.
+
+        Made anew when config.toml names another one, or when its key was changed.
+        """
         from hermes_cron.models.endpoint import endpoint_of
         from hermes_cron.models.openai_compatible import OpenAICompatible
 
-        settings = self.settings.model
+        settings = self.settings_now.model
         endpoint = endpoint_of(replace(settings, name=settings.name or "none"), self.vault.resolve)
-        return OpenAICompatible(endpoint, clock=self.clock, price=self._cost)
+        made = self._model
+        if made is None or made[0] != endpoint:
+            client = OpenAICompatible(endpoint, clock=self.clock, price=self._cost)
+            self._model = made = endpoint, client
+        return made[1]
 
     def _cost(self, model: str, usage: Usage) -> float | None:
         return self.prices.cost(model, usage)  # the table of now: the client lives as long as its process
@@ -257,10 +280,10 @@ class App:
             names = {
                 "skills": _Asked(self.skills.names),
                 "tools": _Asked(self._tool_words),
-                "targets": frozenset(self.settings.targets),
+                "targets": frozenset(self.settings_now.targets),
             }
         return Known(
-            databases=frozenset(self.settings.databases),
+            databases=frozenset(self.settings_now.databases),
             guard=self._query_fault if strict else None,
             strict=strict,
             limits=self.home_limits,
@@ -273,7 +296,7 @@ class App:
         from hermes_cron.databases.guard import read_only
         from hermes_cron.errors import SqlNotReadOnly
 
-        config = self.settings.databases.get(database)
+        config = self.settings_now.databases.get(database)
         if config is None:  # named before it is there, which `add` allows; the check then says so
             return None
         try:
@@ -360,9 +383,9 @@ class App:
         """Who would drive a run of this job. Raises ``ModelNotConfigured`` as the run would fail."""
         from hermes_cron.runner.route import route
 
-        known = self.settings.databases
+        known = self.settings_now.databases
         engines = {name: known[name].engine for name in job.databases if name in known}
-        return route(job, library=self.skills, engines=engines, model=self.settings.model.name)
+        return route(job, library=self.skills, engines=engines, model=self.settings_now.model.name)
 
     def refuse_several_databases(self, job: Job) -> None:
         """Raises ``PlaybookOneDatabase`` where every run of the job would; all other reasons are a run's own."""
@@ -382,15 +405,21 @@ class App:
 
     # --- running ---------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def runner(self) -> Runner:
-        """What executes owned runs."""
+        """What executes owned runs, with the model that config.toml names now."""
+        settings, made = self.settings_now, self._runner
+        if made is None or made[0] is not settings:
+            self._runner = made = settings, self._make_runner(settings)
+        return made[1]
+
+    def _make_runner(self, settings: Settings) -> Runner:
         from hermes_cron.domain.session import Lookup
         from hermes_cron.environments.local import run as run_command
         from hermes_cron.runner.runner import Parts, Runner
         from hermes_cron.settings import command_environment
 
-        model = self.settings.model
+        model = settings.model
         parameters: dict[str, object] = {"max_tokens": model.max_tokens}
         if model.temperature is not None:
             parameters["temperature"] = model.temperature
@@ -703,6 +732,22 @@ def _end_group(pgid: int, started: str, boot_id: str) -> None:
     from hermes_cron.environments.processes import end_group
 
     end_group(ProcessGroup(pgid=pgid, started=started, boot_id=boot_id))
+
+
+class _AsItIs(Mapping[str, "DatabaseConfig"]):
+    """A table of config.toml, looked up anew at each question."""
+
+    def __init__(self, now: Callable[[], Mapping[str, DatabaseConfig]]) -> None:
+        self._now = now
+
+    def __getitem__(self, name: str) -> DatabaseConfig:
+        return self._now()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
 
 
 class _Asked(Collection[str]):

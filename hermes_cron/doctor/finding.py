@@ -56,6 +56,8 @@ class Patient:
     settings: Settings | None
     app: App
     space: Callable[[Path], os.statvfs_result] = os.statvfs
+    wait_s: float = 3.0
+    """For another process that changes the home: a doctor that hangs is none."""
     known: dict[str, str | None] = field(default_factory=dict)
     """What one check learned and others ask again."""
 

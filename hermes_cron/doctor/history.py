@@ -5,9 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hermes_cron.doctor.finding import Finding, Patient, failure, fine, warning
 from hermes_cron.errors import HermesCronError
+
+if TYPE_CHECKING:
+    from hermes_cron.snapshots.repository import SnapshotRepository
 
 MOST = 5
 SMALL = 100_000_000
@@ -19,9 +23,9 @@ def history(patient: Patient) -> Iterator[Finding]:
     if not git.exists():
         yield warning("no_history", "hermes-cron snapshots create")
         return
-    snapshots = patient.app.snapshots
+    snapshots = patient.app.snapshots_within(patient.wait_s)
     if sum(path.stat().st_size for path in (git / "objects" / "pack").glob("*.pack")) > SMALL:
-        yield from _newest(patient)
+        yield from _newest(snapshots)
         return
     from hermes_cron.snapshots.verify import verify
 
@@ -34,8 +38,7 @@ def history(patient: Patient) -> Iterator[Finding]:
         yield fine("history_one" if found.commits == 1 else "history", count=found.commits)
 
 
-def _newest(patient: Patient) -> Iterator[Finding]:
-    snapshots = patient.app.snapshots
+def _newest(snapshots: SnapshotRepository) -> Iterator[Finding]:
     snapshots.settle()
     head = snapshots.head()
     if head is None:
@@ -54,7 +57,7 @@ def left_out(patient: Patient) -> Iterator[Finding]:
     if not patient.home.history.exists():
         return
     try:
-        with patient.app.snapshots.alone() as held:
+        with patient.app.snapshots_within(patient.wait_s).alone() as held:
             _, found = held.seen()
     except HermesCronError:  # the check of the history says it
         return

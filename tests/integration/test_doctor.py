@@ -367,6 +367,21 @@ def test_a_lock_that_a_dead_git_left(sound: Home, run_cli: RunCli) -> None:
     assert not lock.exists(), "an old one is nobody's, and whoever looks removes it"
 
 
+def test_a_process_that_holds_the_home_for_long(sound: Home, run_cli: RunCli) -> None:
+    import fcntl
+
+    from hermes_cron.snapshots.repository import LOCK
+
+    with (sound.history / LOCK).open("r+b") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write(b"%d\n" % os.getpid())
+        lock.flush()
+        found = one(run_cli, "history", "FAIL")
+    assert found["fact"] == f"history: process {os.getpid()} is changing the home for 3 s already"
+    assert found["command"] == f"ps {os.getpid()}"
+    well(run_cli)
+
+
 def test_a_history_with_a_damaged_pack(sound: Home, run_cli: RunCli) -> None:
     pack = next((sound.history / "objects" / "pack").glob("*.pack"))
     pack.chmod(0o600)
