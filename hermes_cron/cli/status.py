@@ -63,7 +63,8 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "unpriced": ", what {count} calls cost is unknown",
         "unpriced_one": ", what 1 call cost is unknown",
         "dearest": "; dearest: {job} {usd}",
-        "blocked": "{kind} in {place}, {times} times",
+        "blocked": "{kind} in {place}",
+        "times": ", {times} times",
         "of_job": ", for {job}",
         "well": "nothing needs you",
         "one": "1 needs you",
@@ -104,7 +105,8 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "unpriced_one": "，另有 1 次调用费用未知",
         "dearest": "；最贵：{job} {usd}",
         "well": "没有需要处理的事",
-        "blocked": "{place}：{kind}，{times} 次",
+        "blocked": "{place}：{kind}",
+        "times": "，{times} 次",
         "of_job": "，任务 {job}",
         "one": "1 项需要处理",
         "many": "{count} 项需要处理",
@@ -193,7 +195,8 @@ def _blocked(state: Cli, conn: Connection, since: datetime) -> list[Need]:
         Need(
             kind="security",
             job=row["job_name"] or "",
-            text=texts["blocked"].format(kind=row["kind"].replace("_", " "), place=row["place"], times=row["times"])
+            text=texts["blocked"].format(kind=row["kind"].replace("_", " "), place=row["place"])
+            + (texts["times"].format(times=row["times"]) if row["times"] > 1 else "")
             + (texts["of_job"].format(job=row["job_name"]) if row["job_name"] else ""),
             run_id=row["run_id"],
             ref=f"hermes-cron {look(row)}",
