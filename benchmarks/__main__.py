@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.figures import show
 
-NAMES = ("startup", "scheduler", "agents", "loop_floor", "memory", "deliveries", "snapshots")
+NAMES = ("startup", "scheduler", "agents", "loop_floor", "memory", "deliveries", "snapshots", "search")
 
 
 def main() -> int:

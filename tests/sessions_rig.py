@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import update
@@ -98,3 +101,14 @@ def call(journal: SqlJournal, name: str, arguments: str) -> int:
 def result(journal: SqlJournal, seq: int, text: str) -> None:
     message = {"role": "tool", "tool_call_id": "c1", "content": text}
     journal.result(ToolResult(seq=seq, message=message, ok=True, elapsed_ms=1, started_ms=1))
+
+
+def overwrite_page(store: Path) -> None:
+    """What a disk does to an index: one page of the file is not what it was."""
+    with closing(sqlite3.connect(store, isolation_level=None)) as conn:
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        size = conn.execute("PRAGMA page_size").fetchone()[0]
+        page = conn.execute("SELECT rootpage FROM sqlite_master WHERE name = 'message_index_data'").fetchone()[0]
+    with store.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xa5" * size)

@@ -16,7 +16,7 @@ import pytest
 from hermes_cron.domain.session import Source
 from hermes_cron.errors import StoreDamaged
 from hermes_cron.home import Home
-from tests.sessions_rig import Talk
+from tests.sessions_rig import Talk, overwrite_page
 
 CASES = {
     case["id"]: case
@@ -116,18 +116,7 @@ def by_rows(path: Path) -> None:
         conn.execute("UPDATE message_index_data SET block = zeroblob(length(block)) WHERE id > 100")
 
 
-def by_pages(path: Path) -> None:
-    """What a disk does: one page of the file is not what it was."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
-        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        size = conn.execute("PRAGMA page_size").fetchone()[0]
-        page = conn.execute("SELECT rootpage FROM sqlite_master WHERE name = 'message_index_data'").fetchone()[0]
-    with path.open("r+b") as file:
-        file.seek((page - 1) * size)
-        file.write(b"\xa5" * size)
-
-
-@pytest.mark.parametrize("damage", [by_rows, by_pages])
+@pytest.mark.parametrize("damage", [by_rows, overwrite_page])
 def test_c181_damage_is_seen_by_the_check_and_mended_from_the_messages(
     home: Home, damage: Callable[[Path], None]
 ) -> None:
@@ -141,7 +130,7 @@ def test_c181_damage_is_seen_by_the_check_and_mended_from_the_messages(
     damage(home.store)
     again = Talk(home)
     assert again.app.sessions.fault() is not None
-    if damage is by_pages:  # zeroes alone read as an empty index, which only the check sees
+    if damage is overwrite_page:  # zeroes alone read as an empty index, which only the check sees
         with pytest.raises(StoreDamaged) as caught:
             again.find("walrus")
         assert caught.value.hint == "hermes-cron sessions reindex"
