@@ -58,12 +58,15 @@ def commands_page() -> str:
 
 def settings_page() -> str:
     """One row a key."""
+    *some, last = (f"`{setting.name}`" for setting in config_keys.SETTINGS if setting.at_start)
+    at_start = f"{', '.join(some)} and {last}"
     lines = [
         NOTE, "", "# Settings", "",
         "`config.toml` in the home; a variable of the environment goes before the file. An unknown key, a wrong type",
         "or a value out of range is an error with its line (exit 78). `*` is a name of your own; a name with a dot in",
         'it is quoted: `[prices."gpt-5.2"]`. `hermes-cron config get` shows what is in force and where it comes from,',
-        "`hermes-cron config set KEY VALUE` changes it and keeps comments.", "",
+        "`hermes-cron config set KEY VALUE` changes it and keeps comments. A running scheduler takes what changed for",
+        f"its next run, but for {at_start}: those at its next start.", "",
     ]  # fmt: skip
     rows = []
     for setting in config_keys.SETTINGS:

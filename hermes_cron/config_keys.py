@@ -32,6 +32,7 @@ class Setting:
     """One key. ``*`` in the name stands for a name of the user's own (a database, a model).
 
     ``type`` float takes whole numbers too. ``low`` and ``high`` are inclusive. ``default`` None means not set.
+    ``at_start``: a running scheduler keeps the value that it began with; every other key it takes for its next run.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Setting:
     choices: tuple[str, ...] = ()
     check: Callable[[str], str | None] | None = None
     env: str | None = None
+    at_start: bool = False
 
     @property
     def path(self) -> Path_:
@@ -109,12 +111,13 @@ def _without_userinfo(value: str) -> str:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting(name="timezone", type=str, default=None, check=is_time_zone,
+    Setting(name="timezone", type=str, default=None, check=is_time_zone, at_start=True,
             says="Zone of schedules that name none. Not set: TZ, then the host's zone."),
-    Setting(name="language", type=str, default=None, choices=("en", "zh"),
+    Setting(name="language", type=str, default=None, choices=("en", "zh"), at_start=True,
             says="Language of what is printed. Not set: LC_ALL, LC_MESSAGES, LANG."),
-    Setting(name="concurrency", type=int, default=4, low=1, high=256, says="Runs that one scheduler executes at once."),
-    Setting(name="catch_up_hours", type=float, default=24, low=0, high=24 * 366,
+    Setting(name="concurrency", type=int, default=4, low=1, high=256, at_start=True,
+            says="Runs that one scheduler executes at once."),
+    Setting(name="catch_up_hours", type=float, default=24, low=0, high=24 * 366, at_start=True,
             says="How far back missed instants are caught up; older ones are recorded as missed."),
     Setting(name="model.name", type=str, default=None, env="HERMES_CRON_MODEL",
             says="The model, as its provider spells it. Not set, or none: no model, playbooks only."),
@@ -147,7 +150,7 @@ SETTINGS: tuple[Setting, ...] = (
             says="USD all runs of the home may cost on one day of its zone. Not set: no cap."),
     Setting(name="budget.cost_usd_per_month", type=float, default=None, low=0,
             says="USD all runs of the home may cost in one month of its zone. Not set: no cap."),
-    Setting(name="approval.timeout_hours", type=float, default=24, low=0.1, high=24 * 366,
+    Setting(name="approval.timeout_hours", type=float, default=24, low=0.1, high=24 * 366, at_start=True,
             says="Hours a person has to answer a question; no answer means no."),
     Setting(name="retention.runs", type=int, default=200, low=1, high=1_000_000,
             says="Newest runs of a job that are kept where the job says nothing. Model calls: see retention.days."),

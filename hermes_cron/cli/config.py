@@ -25,9 +25,11 @@ HELP_ZH = {
 
 _HEADERS = {"en": ("KEY", "VALUE", "FROM"), "zh": ("键", "值", "来源")}
 _TEXTS = {
-    "en": {"fine": "{path} is valid: {count} settings", "set": "{key} = {value}", "unset": "{key} removed"},
-    "zh": {"fine": "{path} 有效：{count} 项设置", "set": "{key} = {value}", "unset": "{key} 已删除"},
-}
+    "en": {"fine": "{path} is valid: {count} settings", "set": "{key} = {value}", "unset": "{key} removed",
+           "at_start": "The running scheduler takes {key} at its next start."},
+    "zh": {"fine": "{path} 有效：{count} 项设置", "set": "{key} = {value}", "unset": "{key} 已删除",
+           "at_start": "运行中的调度器下次启动后才采用 {key}。"},
+}  # fmt: skip
 
 
 @app.command("check", help="Validate config.toml and the secrets it names.")
@@ -36,7 +38,11 @@ def check() -> None:
     home, settings = state.home, state.settings
     named = {f"databases.{name}.password": db.password_ref for name, db in settings.databases.items()}
     named["model.key"] = settings.model.key_ref
-    missing = sorted(key for key, reference in named.items() if reference and _name(reference) not in _names(state))
+    for name, target in settings.targets.items():
+        said = {"url": target.url, "secret": target.secret, "password": target.password}
+        named |= {f"targets.{name}.{key}": text for key, text in said.items() if text and text.startswith("secret:")}
+    stored = _names(state)
+    missing = sorted(key for key, reference in named.items() if reference and _name(reference) not in stored)
     if missing:
         key = missing[0]
         name = _name(named[key] or "")
@@ -104,6 +110,9 @@ def set_(
     for keys, value in values.items():
         text = texts["unset"] if value is None else texts["set"]
         state.out(text.format(key=config_keys.dotted(keys), value=_text(value)))
+    late = [config_keys.dotted(keys) for keys in values if setting_of(keys).at_start]
+    if late and state.app.serving():
+        state.note(texts["at_start"].format(key=", ".join(late)))
 
 
 def _pairs(words: list[str]) -> list[tuple[str, str]]:
