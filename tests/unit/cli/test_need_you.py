@@ -117,8 +117,13 @@ def test_messages_that_did_not_arrive_count_once_a_target(home: Home, capsys: py
     _message(store, "unknown")
     _message(store, "failed", target="phone")
     assert _both(capsys) == (4, 4)
+    store.execute("UPDATE jobs SET spec = json_set(spec, '$.deliver.to', json('[\"chat\", \"phone\"]'))")
+    store.commit()
     _message(store, "sent")
-    assert _both(capsys) == (3, 3), "a later one arrived"
+    assert _both(capsys) == (3, 3), "a later one arrived there"
+    store.execute("UPDATE jobs SET spec = json_set(spec, '$.deliver.to', json('[\"chat\"]'))")
+    store.commit()
+    assert _both(capsys) == (2, 2), "nobody is to hear of it there any more"
     store.close()
 
 
