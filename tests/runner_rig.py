@@ -19,6 +19,12 @@ from hermes_cron.wiring import App
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 
 
+class _Scripted(App):
+    """An app whose model plays what the rig gave it."""
+
+    model: ScriptedModel = ScriptedModel([])
+
+
 @dataclass
 class Rig:
     """``begin`` queues and takes a run of the job file's text; ``again`` puts it back and takes it as another would."""
@@ -29,8 +35,8 @@ class Rig:
     def __post_init__(self) -> None:
         self.app = self._app()
 
-    def _app(self) -> App:
-        return App(self.home, Settings.load(self.home), self.clock)
+    def _app(self) -> _Scripted:
+        return _Scripted(self.home, Settings.load(self.home), self.clock)
 
     def anew(self) -> None:
         """Another process, which reads files and settings as they are now."""
@@ -61,7 +67,7 @@ class Rig:
 
     def execute(self, taken: TakenRun, replies: Sequence[Any] = (), cancel: Flag | None = None) -> Outcome:
         self.model = ScriptedModel(list(replies))
-        self.app.model = self.model  # type: ignore[misc]
+        self.app.model = self.model
         return self.app.runner.execute(taken, cancel or Halt(), self._note)
 
     def __enter__(self) -> Rig:
