@@ -38,7 +38,9 @@ def old_store(path: Path, schema: int) -> None:
 
 
 def tables(conn: sqlite3.Connection) -> list[str]:
-    return [name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    """Without those of the index of words, which is filled by saying something."""
+    found = [name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    return [name for name in found if not name.startswith("message_index")]
 
 
 def contents(path: Path, like: dict[str, list[str]] | None = None) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from hermes_cron.domain.session import SEARCH_TOOL, text_of
 from hermes_cron.domain.words import RULES, words
-from hermes_cron.errors import StoreDamaged
+from hermes_cron.errors import Conflict, StoreDamaged
 from hermes_cron.store.engine import Store
 from hermes_cron.store.tables import MESSAGE_INDEX, IndexedSessionRow, MessageRow, MetaRow, RunRow, SessionRow
 
@@ -49,6 +49,7 @@ _KEY = "message_index"
 _FIRST = 1  # row 0 is the header
 _SESSIONS = 10_000  # looked at by one call
 _PAGE = 200
+_PACK_S = 30.0
 _ADD = "INSERT INTO message_index (rowid, words) VALUES (?, ?)"
 _TAKE_OUT = "INSERT INTO message_index (message_index, rowid, words) VALUES ('delete', ?, ?)"
 _LOST = """
@@ -143,7 +144,7 @@ def _step(conn: Connection, session_id: str, left: int) -> tuple[_Step | None, b
         through = left > 0
         if not through:
             break
-        if line := _line(row):
+        if row.seq >> SEQ_BITS == 0 and (line := _line(row)):  # a longer session's end has no number
             entries.append((row.seq, line))
             left -= len(line)
         seq = row.seq + 1
@@ -278,14 +279,23 @@ def fault(store: Store) -> str | None:
 
 
 def rebuild(store: Store) -> None:
-    """An empty index in place of one that is damaged; ``bring_up`` then puts everything in from the messages."""
+    """An empty index in place of what is there; ``bring_up`` then puts everything in from the messages.
+
+    Raises ``Conflict`` when others write without a pause: the index is empty then, which does no harm.
+    """
     try:
         with damage_told():
             store.write(empty)
     except StoreDamaged:
         store.write(_put_in_place)
-        with closing(sqlite3.connect(store.path, timeout=5, isolation_level=None)) as conn:
-            conn.execute("VACUUM")  # the old index's pages belong to nothing now
+    try:
+        with closing(sqlite3.connect(store.path, timeout=_PACK_S, isolation_level=None)) as conn:
+            conn.execute("VACUUM")  # pages of an index that could not be dropped belong to nothing now
+    except sqlite3.OperationalError as error:
+        raise Conflict(
+            f"the index is emptied, but the store could not be packed: {error}",
+            hint="hermes-cron sessions reindex --force",
+        ) from error
 
 
 def _put_in_place(conn: Connection) -> None:

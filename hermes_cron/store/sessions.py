@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import UTC
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, column, func, literal_column, or_, select, table, text
@@ -132,9 +133,9 @@ def _only(wanted: Wanted) -> list[ColumnElement[bool]]:
     if wanted.states:
         conditions.append(_runs.c.state.in_(wanted.states))
     if wanted.since is not None:
-        conditions.append(_sessions.c.started_at >= wanted.since)
+        conditions.append(_sessions.c.started_at >= wanted.since.astimezone(UTC))
     if wanted.until is not None:
-        conditions.append(_sessions.c.started_at < wanted.until)
+        conditions.append(_sessions.c.started_at < wanted.until.astimezone(UTC))
     if not conditions:
         return []
     numbers = select(_indexed.c.number).select_from(_indexed.join(_sessions).join(_runs)).where(*conditions)

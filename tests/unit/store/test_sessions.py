@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -92,6 +93,8 @@ def test_filters_and_orders(talk: Talk) -> None:
     assert found(states=("failed",)) == [new]
     assert found(since=NOON + timedelta(minutes=2), newest=True) == [typed, new]
     assert found(until=NOON + timedelta(minutes=2)) == [old]
+    shanghai = ZoneInfo("Asia/Shanghai")
+    assert found(until=(NOON + timedelta(minutes=2)).astimezone(shanghai)) == [old]
     assert found(jobs=("nightly",), states=("failed",)) == []
     assert found(limit=1) == [old]
 
