@@ -196,7 +196,7 @@ class Held:
             raise SnapshotFailed(
                 f"{self.marker.name} names no change that could be finished", hint=f"rm {self.marker}"
             ) from error
-        head = self.head()
+        head = self.head() if BRANCH in self.repository.references else None  # one that is gone comes back by this
         if head is None or head.id == base.id:
             self.point(target.id, target.reason)
         elif head.id != target.id and self.repository.descendant_of(head.id, target.id):

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -150,7 +151,7 @@ class SnapshotRepository:
 
     def open(self) -> Repository | None:
         """For reading; None when there is no history yet."""
-        if not (self.path / FORMAT).exists():
+        if not self._is_made():
             return None
         import pygit2
 
@@ -158,10 +159,19 @@ class SnapshotRepository:
         pygit2.settings.owner_validation = False  # the home's owner is whoever may write it
         return pygit2.Repository(str(self.path), pygit2.enums.RepositoryOpenFlag.BARE)
 
+    def _is_made(self) -> bool:
+        """Whether there is a history, also when the file that says so is gone."""
+        if self.path.is_file():
+            raise SnapshotFailed(
+                f"{self.path} is a file and no history", hint=shlex.join(["mv", str(self.path), f"{self.path}.old"])
+            )
+        return (self.path / FORMAT).exists() or any((self.path / "objects" / "pack").glob("pack-*.pack"))
+
     @contextlib.contextmanager
     def alone(self) -> Iterator[Held]:
         """The repository, made if need be, under the lock, with nothing unfinished in it."""
         with explained():
+            self._is_made()
             files.make_folder(self.path)
             lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

@@ -121,6 +121,8 @@ def _refs(repository: Repository, git: Path) -> Iterator[Fault]:
         )
     try:
         head_of(repository)
+    except HermesCronError as error:
+        yield Fault(what=error.message, mend=error.hint or _back(git))
     except Exception as error:  # noqa: BLE001  # as above
         yield Fault(what=f"the branch main cannot be read: {error}", mend=_back(git))
 
