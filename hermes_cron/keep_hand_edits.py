@@ -1,4 +1,5 @@
-"""Commit what lies in a home as its user's edits. Run by ``serve`` in a process of its own.
+"""Commit what lies in a home as its user's edits, and once a day thin the history out. Run by ``serve`` in a process of
+its own.
 
 So a look at ten thousand files takes neither memory nor turns from a scheduler. ``python -m hermes_cron.keep_hand_edits
 HOME INSTANT`` prints the snapshot's id, or nothing when the last one has it all; a fault is one line on stderr, exit 1.
@@ -35,14 +36,17 @@ def elsewhere(root: Path, now: datetime) -> str | None:
 
 
 def here(root: Path, now: datetime) -> str | None:
-    """The snapshot's id, None when nothing was new. Finishes what a dead process left."""
+    """The snapshot's id, None when nothing was new. Finishes what a dead process left; thins out when it is time."""
     from hermes_cron.home import Home
     from hermes_cron.snapshots.held import BY_HAND
     from hermes_cron.snapshots.repository import SnapshotRepository
+    from hermes_cron.snapshots.retention import gc_when_due
     from hermes_cron.vault.vault import Vault
 
     clock = _At(now)
-    made = SnapshotRepository(root, clock, forbidden=Vault(Home(root), clock).finder).create(BY_HAND).after
+    snapshots = SnapshotRepository(root, clock, forbidden=Vault(Home(root), clock).finder)
+    made = snapshots.create(BY_HAND).after
+    gc_when_due(snapshots)
     return None if made is None else made.id
 
 

@@ -30,6 +30,8 @@ from hermes_cron.snapshots.repository import MOVED, SnapshotRepository
 from hermes_cron.snapshots.verify import needed
 
 _DRAFT = "hermes-cron-pack"
+_COLLECTED = "hermes-cron-collected"
+_A_DAY = timedelta(days=1)
 _GRACE_NS = 3_600_000_000_000
 """What nothing needs stays this long: a person's own git may be writing it."""
 
@@ -62,6 +64,18 @@ def gc(snapshots: SnapshotRepository, policy: Policy | None = None) -> Collected
             _rewrite(held, snapshots, everything, going)
         _pack(held)
         return Collected(commits=len(everything), thinned=len(going), bytes_before=before, bytes_after=_size(held.path))
+
+
+def gc_when_due(snapshots: SnapshotRepository) -> Collected | None:
+    """``gc`` with the usual policy, once a day; None when it was done within the last one."""
+    mark = snapshots.path / _COLLECTED
+    now = snapshots.clock.now()
+    with contextlib.suppress(OSError, ValueError):
+        if abs(now - datetime.fromisoformat(mark.read_text(encoding="ascii"))) < _A_DAY:
+            return None
+    done = gc(snapshots)
+    files.write_atomic(mark, now.isoformat().encode("ascii"), mode=0o600)
+    return done
 
 
 def thinned(everything: Iterable[Commit], policy: Policy, now: datetime, *, pinned: Iterable[str] = ()) -> set[str]:

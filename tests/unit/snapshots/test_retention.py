@@ -15,7 +15,7 @@ from hermes_cron.snapshots.blame import blame
 from hermes_cron.snapshots.commits import Commit, Why
 from hermes_cron.snapshots.history import carry_out, plan_restore
 from hermes_cron.snapshots.repository import SnapshotRepository
-from hermes_cron.snapshots.retention import Policy, gc, thinned
+from hermes_cron.snapshots.retention import Policy, gc, gc_when_due, thinned
 from hermes_cron.snapshots.verify import verify
 from tests import snapshots_rig as rig
 
@@ -202,3 +202,17 @@ def test_a_home_of_many_changes_gets_small(root: Path) -> None:
     _make_old(root)
     done = gc(snapshots)
     assert done.bytes_after < done.bytes_before * 0.7
+
+
+def test_a_service_collects_once_a_day_and_again_when_nobody_knows_when_it_was(root: Path, aged: Aged) -> None:
+    snapshots, _ = aged
+    first = gc_when_due(snapshots)
+    assert first is not None
+    assert first.thinned > 0
+    assert gc_when_due(snapshots) is None
+    snapshots.clock.advance(timedelta(days=1))  # type: ignore[attr-defined]
+    assert gc_when_due(snapshots) is not None
+    assert gc_when_due(snapshots) is None
+    (snapshots.path / "hermes-cron-collected").write_text("no instant")
+    assert gc_when_due(snapshots) is not None
+    assert rig.fsck(root) == []
