@@ -10,7 +10,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -40,8 +40,19 @@ PROBES = {
 }  # fmt: skip
 PLANTED = (  # every so many messages
     (4, "deploy"), (7, "error"), (40, "rollback"), (20_000, "walrus"), (60, "connection refused"), (90, "migrating"),
-    (150, "migration"), (4, "数据"), (50, "数据库连接"), (20_000, "海象"), (300, "app/run.py can't 30% #77"),
+    (150, "migration"), (4, "数据"), (50, "数据库连接"), (20_000, "海象"), (400, "山羊"), (700, "山羊会"),
+    (300, "app/run.py can't 30% #77"),
 )  # fmt: skip
+
+RIGHT: dict[str, Callable[[str], bool]] = {
+    "海象": lambda text: "海象" in text,
+    "海 象": lambda text: "海" in text and "象" in text,
+    "海象 -的": lambda text: "海象" in text and "的" not in text,
+    "山羊 OR 海象": lambda text: "山羊" in text or "海象" in text,
+    "山羊 会": lambda text: "山羊" in text and "会" in text,
+    "山羊 -会": lambda text: "山羊" in text and "会" not in text,
+}
+"""What a look at every text finds."""
 
 _runs, _sessions, _messages = RunRow.__table__, SessionRow.__table__, MessageRow.__table__  # type: ignore[attr-defined]
 
@@ -51,7 +62,7 @@ def run() -> list[Figure]:
         app = App(home, Settings.load(home), SystemClock())
         try:
             writes, syncs = _writes(app), _syncs(home.root)
-            text = _fill(app)
+            text, expected = _fill(app)
             before = _pages(app)
             began = time.perf_counter()
             app.sessions.put_in(lambda: False)
@@ -59,6 +70,7 @@ def run() -> list[Figure]:
             index = _pages(app) - before
             return [
                 *_searches(app),
+                _right(app, expected),
                 Figure(
                     name="index of words, share of the text", value=index / text, unit="", limit=SHARE,
                     note=f"{index / 1e6:.1f} of {text / 1e6:.1f} MB, made in {built:.0f} s",
@@ -86,9 +98,17 @@ def _searches(app: App) -> list[Figure]:
     return [Figure(name=f"search of {MESSAGES:,} messages, p99", value=p99, unit="ms", limit=P99_MS, note=note)]
 
 
-def _fill(app: App) -> int:
-    """Runs that ended, with their messages; the bytes that they say."""
+def _right(app: App, expected: dict[str, int]) -> Figure:
+    found = {words: app.sessions.search(Wanted(words=words)).count for words in expected}
+    wrong = [words for words, count in expected.items() if found[words] != count]
+    note = ", ".join(f"{words} {count}" for words, count in expected.items())
+    return Figure(name="  counts that are wrong", value=len(wrong), unit="", limit=0, note=note)
+
+
+def _fill(app: App) -> tuple[int, dict[str, int]]:
+    """Runs that ended, with their messages; the bytes that they say, and how often each of ``RIGHT`` is said."""
     said, text = _texts(), 0
+    expected = dict.fromkeys(RIGHT, 0)
     for first in range(0, MESSAGES // A_SESSION, 100):
         runs, sessions, messages = [], [], []
         for number in range(first, min(first + 100, MESSAGES // A_SESSION)):
@@ -102,12 +122,14 @@ def _fill(app: App) -> int:
             for seq in range(1, A_SESSION + 1):
                 content = next(said)
                 text += len(content.encode())
+                for words, says in RIGHT.items():
+                    expected[words] += says(content)
                 role = ("user", "assistant", "tool", "assistant")[seq % 4]
                 body = json.dumps({"role": role, "content": content}, ensure_ascii=False).encode()
                 messages.append({"session_id": session, "seq": seq, "role": role, "body": body, "at": at})
         for table, rows in ((_runs, runs), (_sessions, sessions), (_messages, messages)):
             app.store.write(lambda conn, table=table, rows=rows: conn.execute(table.insert(), rows))
-    return text
+    return text, expected
 
 
 def _texts() -> Iterator[str]:

@@ -22,13 +22,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, column, delete, insert, or_, select, table, update
+from sqlalchemy import Connection, and_, bindparam, column, delete, insert, or_, select, table, update
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from hermes_cron.domain.session import SEARCH_TOOL, text_of
 from hermes_cron.domain.words import RULES, words
 from hermes_cron.errors import Conflict, StoreDamaged
 from hermes_cron.store.engine import Store
+from hermes_cron.store.prepared import Prepared
 from hermes_cron.store.tables import MESSAGE_INDEX, IndexedSessionRow, MessageRow, MetaRow, RunRow, SessionRow
 
 _sessions = SessionRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
@@ -41,6 +42,8 @@ _LOG = logging.getLogger(__name__)
 SEQ_BITS = 20
 PIECE = 100_000
 """Characters that are put in at once: some 20 ms in which nobody else writes."""
+A_SESSION = 2_000
+"""What a session costs besides its words, in characters."""
 SEARCHED = ("user", "assistant", "tool")
 """Roles whose messages are found. A summary says again what others said."""
 
@@ -120,7 +123,7 @@ def _next(conn: Connection, waiting: deque[str]) -> list[_Step]:
         step, through = _step(conn, waiting[0], left)
         if step is not None and step.says:
             steps.append(step)
-            left -= step.size
+            left -= step.size + A_SESSION
         if through:
             waiting.popleft()
     return steps
@@ -128,27 +131,25 @@ def _next(conn: Connection, waiting: deque[str]) -> list[_Step]:
 
 def _step(conn: Connection, session_id: str, left: int) -> tuple[_Step | None, bool]:
     """What of a session comes next, up to about ``left`` characters, and whether that is all there is now."""
-    found = conn.execute(
-        select(_indexed.c.next_seq, _CLOSED.label("closed"))
-        .select_from(_sessions.join(_runs).outerjoin(_indexed, _indexed.c.session_id == _sessions.c.id))
-        .where(_sessions.c.id == session_id)
-    ).first()
+    found = _STATE.first(conn, {"session": session_id})
     if found is None:  # gone meanwhile
         return None, True
-    begin = seq = found.next_seq or _FIRST
+    next_seq, closed = found
+    begin = seq = next_seq or _FIRST
     entries: list[tuple[int, str]] = []
     through = True
     for row in _rows(conn, session_id, begin):
-        if row.body is None and not found.closed:  # a result is awaited, and what comes after it waits with it
+        if row[-1] is None and not closed:  # a result is awaited, and what comes after it waits with it
             break
         through = left > 0
         if not through:
             break
-        if row.seq >> SEQ_BITS == 0 and (line := _line(row)):  # a longer session's end has no number
-            entries.append((row.seq, line))
+        at, *message = row
+        if at >> SEQ_BITS == 0 and (line := _line(*message)):  # a longer session's end has no number
+            entries.append((at, line))
             left -= len(line)
-        seq = row.seq + 1
-    whole = through and bool(found.closed)
+        seq = at + 1
+    whole = through and bool(closed)
     return _Step(session_id=session_id, from_seq=begin, to_seq=seq, entries=tuple(entries), whole=whole), through
 
 
@@ -158,50 +159,63 @@ _CLOSED = or_(
 """Whether nothing more can come into a session: it ended, or its run did. One that was begun after that goes on."""
 
 
-def _rows(conn: Connection, session_id: str, seq: int) -> Iterator[Row[tuple[int, str, str | None, bytes | None]]]:
-    """From ``seq`` on, some at a time: one message may be large."""
+_STATE = Prepared(
+    select(_indexed.c.next_seq, _CLOSED)
+    .select_from(_sessions.join(_runs).outerjoin(_indexed, _indexed.c.session_id == _sessions.c.id))
+    .where(_sessions.c.id == bindparam("session"))
+)
+_ROWS = Prepared(
+    select(_messages.c.seq, _messages.c.role, _messages.c.tool, _messages.c.body)
+    .where(_messages.c.session_id == bindparam("session"), _messages.c.seq >= bindparam("from_seq"))
+    .order_by(_messages.c.seq)
+    .limit(_PAGE)
+)
+_KNOWN = Prepared(
+    select(_indexed.c.number, _indexed.c.next_seq)
+    .select_from(_sessions.outerjoin(_indexed, _indexed.c.session_id == _sessions.c.id))
+    .where(_sessions.c.id == bindparam("session"), _sessions.c.indexed_at.is_(None))
+)
+_BEGIN = Prepared(insert(_indexed), ("session_id", "next_seq"))
+_REACHED = Prepared(
+    update(_indexed).where(_indexed.c.session_id == bindparam("session")).values(next_seq=bindparam("new_seq"))
+)
+_WHOLE = Prepared(
+    update(_sessions).where(_sessions.c.id == bindparam("session")).values(indexed_at=bindparam("new_at"))
+)
+
+
+def _rows(conn: Connection, session_id: str, seq: int) -> Iterator[Sequence[Any]]:
+    """From ``seq`` on (seq, role, tool, body), some at a time: one message may be large."""
     while True:
-        page = conn.execute(
-            select(_messages.c.seq, _messages.c.role, _messages.c.tool, _messages.c.body)
-            .where(_messages.c.session_id == session_id, _messages.c.seq >= seq)
-            .order_by(_messages.c.seq)
-            .limit(_PAGE)
-        ).all()
+        page = _ROWS.all(conn, {"session": session_id, "from_seq": seq})
         yield from page
         if len(page) < _PAGE:
             return
-        seq = page[-1].seq + 1
+        seq = page[-1][0] + 1
 
 
-def _line(row: Row[Any]) -> str:
+def _line(role: str, tool: str | None, body: bytes | None) -> str:
     """A message's words for the index; empty for what is not searched. What it gives is fixed by ``_RULES``."""
-    if row.body is None or row.role not in SEARCHED or row.tool == SEARCH_TOOL:
+    if body is None or role not in SEARCHED or tool == SEARCH_TOOL:
         return ""
-    return " ".join(words(text_of(json.loads(row.body))))
+    return " ".join(words(text_of(json.loads(body))))
 
 
 def _put(steps: Sequence[_Step], now: datetime, conn: Connection) -> None:
     for step in steps:
-        known = conn.execute(
-            select(_indexed.c.number, _indexed.c.next_seq)
-            .select_from(_sessions.outerjoin(_indexed, _indexed.c.session_id == _sessions.c.id))
-            .where(_sessions.c.id == step.session_id, _sessions.c.indexed_at.is_(None))
-        ).first()
-        if known is None or (known.next_seq or _FIRST) != step.from_seq:
+        key = {"session": step.session_id}
+        known = _KNOWN.first(conn, key)
+        if known is None or (known[1] or _FIRST) != step.from_seq:
             continue  # another one was first, or it is gone
-        number = known.number or _number(conn, step.session_id)
-        conn.execute(update(_indexed).where(_indexed.c.number == number).values(next_seq=step.to_seq))
+        if known[0] is None:
+            _BEGIN.run(conn, {"session_id": step.session_id, "next_seq": step.to_seq})
+            known = _KNOWN.first(conn, key)
+            assert known is not None  # noqa: S101  # written just now
         for seq, line in step.entries:
-            conn.exec_driver_sql(_ADD, (row_of(number, seq), line))
+            conn.exec_driver_sql(_ADD, (row_of(known[0], seq), line))
+        _REACHED.run(conn, {**key, "new_seq": step.to_seq})
         if step.whole:
-            conn.execute(update(_sessions).where(_sessions.c.id == step.session_id).values(indexed_at=now))
-
-
-def _number(conn: Connection, session_id: str) -> int:
-    made = conn.execute(insert(_indexed).values(session_id=session_id, next_seq=_FIRST))
-    number = made.inserted_primary_key
-    assert number is not None  # noqa: S101  # SQLite gives one
-    return int(number[0])
+            _WHOLE.run(conn, {**key, "new_at": now})
 
 
 def forget(conn: Connection, session_ids: Sequence[str]) -> None:
@@ -229,7 +243,7 @@ def _take_out(conn: Connection, session_ids: Sequence[str]) -> None:
         .where(_indexed.c.session_id.in_(session_ids))
     ).all()
     for row in rows:
-        conn.exec_driver_sql(_TAKE_OUT, (row.id, _line(row)))
+        conn.exec_driver_sql(_TAKE_OUT, (row.id, _line(row.role, row.tool, row.body)))
 
 
 def _has_our_rules(conn: Connection) -> bool:

@@ -99,6 +99,44 @@ def test_a_text_is_found_by_every_piece_of_its_words(text: str, data: st.DataObj
     assert INDEX.execute("SELECT rowid FROM kept WHERE kept MATCH ?", (phrase,)).fetchall() == [(1,)]
 
 
+_TERM = st.tuples(st.sampled_from(["", "-", "OR "]), st.text(st.sampled_from("上海杭a"), min_size=1, max_size=3))
+
+
+@given(
+    texts=st.lists(st.text(st.sampled_from("上海杭州a "), max_size=8), min_size=1, max_size=5),
+    terms=st.lists(_TERM, min_size=1, max_size=4),
+)
+def test_what_is_found_is_what_looking_at_every_text_finds(texts: list[str], terms: list[tuple[str, str]]) -> None:
+    query = parse(" ".join(sign + term for sign, term in terms))
+    if not query.groups:
+        return
+    INDEX.execute("DELETE FROM kept")
+    INDEX.executemany(
+        "INSERT INTO kept (rowid, words) VALUES (?, ?)",
+        [(row, " ".join(words(text))) for row, text in enumerate(texts)],
+    )
+    found = INDEX.execute("SELECT rowid FROM kept WHERE kept MATCH ? ORDER BY rowid", (expression(query),)).fetchall()
+    assert [row for (row,) in found] == [row for row, text in enumerate(texts) if _matches(words(text), terms)]
+
+
+def _matches(said: list[str], terms: list[tuple[str, str]]) -> bool:
+    """By the page's words: OR joins with the last wanted term, the rest is AND, and - is NOT."""
+    groups: list[bool] = []
+    for sign, term in terms:
+        there = _stands(said, words(term))
+        if sign == "-" and there:
+            return False
+        if sign == "OR " and groups:
+            groups[-1] = groups[-1] or there
+        elif sign != "-":
+            groups.append(there)
+    return all(groups)
+
+
+def _stands(said: list[str], phrase: list[str]) -> bool:
+    return any(said[at : at + len(phrase)] == phrase for at in range(len(said)))
+
+
 INDEX = sqlite3.connect(":memory:")
 INDEX.execute(MESSAGE_INDEX)
 INDEX.execute(MESSAGE_INDEX.replace("message_index", "kept").replace("content='', ", ""))
