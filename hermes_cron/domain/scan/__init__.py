@@ -5,6 +5,15 @@ lists the classes and what is let through.
 """
 
 from hermes_cron.domain.scan.finding import Finding, Kind, Purpose, Scan, Verdict
-from hermes_cron.domain.scan.scanner import scan
 
 __all__ = ["Finding", "Kind", "Purpose", "Scan", "Verdict", "scan"]
+
+
+def scan(text: str, purpose: Purpose) -> Scan:
+    """Findings of every class, each with its verdict for a text of this purpose. Time grows with the text.
+
+    The patterns are made at the first call: most commands only know what a finding is.
+    """
+    from hermes_cron.domain.scan.scanner import scan as scanned
+
+    return scanned(text, purpose)
