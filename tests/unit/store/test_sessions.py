@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -172,6 +173,22 @@ def test_several_indexers_put_in_each_message_once(talk: Talk, monkeypatch: pyte
         worker.join()
     assert (talk.count("walrus"), entries(talk)) == (30, 60)
     assert talk.app.sessions.fault() is None
+
+
+def test_who_is_late_with_a_piece_does_not_undo_what_another_put_in(talk: Talk) -> None:
+    """Else the words of what it did not know of would stay behind when the run is removed."""
+    journal = talk.begin("walrus")
+    assert talk.count("otter") == 0
+    pieces = []
+    for text in ("a marmot", "an otter"):
+        answer(journal, text)
+        with talk.store.read() as conn:
+            pieces.append(message_index._next(conn, deque(message_index._unindexed(conn))))
+    for piece in reversed(pieces):
+        talk.store.write(lambda conn, piece=piece: message_index._put(piece, NOON, conn))
+    assert entries(talk) == 3
+    talk.store.write(lambda conn: retention.forget(conn, [journal.run_id]))  # type: ignore[attr-defined]
+    assert talk.count("otter OR walrus OR marmot") == 0
 
 
 def test_a_living_service_puts_in_what_is_said(talk: Talk) -> None:
