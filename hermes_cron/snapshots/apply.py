@@ -260,7 +260,8 @@ def drop_new_folders(home: bytes, ledger: Path) -> None:
 
 
 def _refuse_unfit(path: bytes, *entries: Entry | None) -> None:
-    if not names.sane(path) or Mode.SUBMODULE in {it.mode for it in entries if it is not None}:
+    modes = {it.mode for it in entries if it is not None}
+    if not names.sane(path) or Mode.SUBMODULE in modes or not names.fits(path, link=Mode.LINK in modes):
         raise SnapshotFailed(f"{os.fsdecode(path)!r} is nothing that a home may hold; nothing was changed")
 
 

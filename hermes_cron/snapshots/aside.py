@@ -38,5 +38,5 @@ def decode(data: bytes) -> Aside:
             {os.fsencode(path): int(bits, 8) & 0o777 for path, bits in found["modes"].items()},
             frozenset(os.fsencode(path) for path in found["empty_folders"]),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Aside()

@@ -19,7 +19,7 @@ def explained() -> Iterator[None]:
         yield
     except HermesCronError:
         raise
-    except (OSError, pygit2.GitError, KeyError, ValueError) as error:
+    except (OSError, pygit2.GitError, KeyError, ValueError, RecursionError) as error:
         text = f"no snapshot could be made, so nothing was changed: {error}"
         raise SnapshotFailed(text, hint=_next(str(error))) from error
 
@@ -33,7 +33,7 @@ def reading() -> Iterator[None]:
         yield
     except HermesCronError:
         raise
-    except (OSError, pygit2.GitError, KeyError, ValueError) as error:
+    except (OSError, pygit2.GitError, KeyError, ValueError, RecursionError) as error:
         raise SnapshotFailed(f"the history cannot be read: {error}", hint="hermes-cron snapshots verify") from error
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hermes_cron.errors import Conflict, NotFound
+from hermes_cron.snapshots import names
 from hermes_cron.snapshots.commits import RESTORE, USER, Commit, Why
 from hermes_cron.snapshots.held import BY_HAND, Changed, Held
 from hermes_cron.snapshots.merge import below, put
@@ -71,7 +72,7 @@ def plan_restore(
                     f"snapshot {wanted.id[:8]} has no {os.fsdecode(path)}",
                     hint=f"hermes-cron snapshots show {wanted.id[:8]}",
                 )
-        back = list(below(objects.changed(head.tree, wanted.tree), chosen))
+        back = _of_the_home(below(objects.changed(head.tree, wanted.tree), chosen))
         tree = objects.edited(head.tree, {path: after for path, _, after in back})
         edits = [] if exact else _hand_edits(held, snapshots, wanted)
         tree, kept, failed = _replayed(objects, tree, edits, chosen)
@@ -93,7 +94,7 @@ def plan_undo(snapshots: SnapshotRepository, taken_back: Iterable[str], *, paths
         for commit in commits:
             if commit.id not in wanted or commit.parent is None:
                 continue
-            forth = differences(objects, commit, by_id[commit.parent], paths)
+            forth = _of_the_home(differences(objects, commit, by_id[commit.parent], paths))
             aims |= {path: before for path, before, _ in forth}
             done = put(
                 objects,
@@ -180,6 +181,11 @@ def _replayed(
         tree = done.tree
         failed |= set(done.clashes)
     return tree, kept, failed
+
+
+def _of_the_home(changes: Iterable[Difference]) -> list[Difference]:
+    """Other files of a shared history stay in it: they are the team's, and a push would take them from everybody."""
+    return [it for it in changes if names.below_roots(it[0])]
 
 
 def _plan(found: Changed, objects: Objects, tree: Oid, kept: set[str], clashes: Mapping[bytes, Entry | None]) -> Plan:

@@ -57,7 +57,14 @@ def below_roots(path: bytes) -> bool:
     return root in ROOTS and bool(rest) == (root != b"config.toml")
 
 
+def fits(path: bytes, *, link: bool) -> bool:
+    """Whether a file, or a link, may lie there: ``config.toml`` may only be a link that a person laid."""
+    return below_roots(path) and not (link and path in ROOTS)
+
+
 def sane(path: bytes) -> bool:
     """Whether a path may be written below the home, wherever it came from."""
     parts = path.split(b"/")
-    return len(parts) <= MAX_DEPTH and not any(part in (b"", b".", b"..") or is_dotgit(part) for part in parts)
+    if len(parts) > MAX_DEPTH or b"\0" in path:
+        return False
+    return not any(part in (b"", b".", b"..") or is_dotgit(part) for part in parts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from hermes_cron.snapshots.held import BY_HAND, Changed, Held
 from hermes_cron.snapshots.merge import merge
 from hermes_cron.snapshots.read import BRANCH
 from hermes_cron.snapshots.repository import SnapshotRepository
-from hermes_cron.snapshots.scan import why_not
+from hermes_cron.snapshots.scan import TEMPORARY, why_not
 from hermes_cron.snapshots.trees import EMPTY_TREE, Mode, Objects
 
 if TYPE_CHECKING:
@@ -132,16 +133,30 @@ def _check(held: Held, objects: Objects, head: Commit, tree: bytes) -> None:
     """Nothing comes that no snapshot of the home would keep."""
     with explained():
         for path, _, after in objects.changed(head.tree, tree):
-            if after is None or after.mode is Mode.FOLDER or path.partition(b"/")[0] not in names.ROOTS:
+            if after is None:
                 continue
             shown = os.fsdecode(path)
-            if not names.below_roots(path) or not names.sane(path) or after.mode is Mode.SUBMODULE:
+            if not names.sane(path) or _is_unfit(path, after.mode):
                 raise SnapshotFailed(f"{shown!r} is nothing that a home may hold; nothing was changed")
+            if after.mode is Mode.FOLDER or path.partition(b"/")[0] not in names.ROOTS:
+                continue
             if objects.size(after.oid) > held.rules.max_bytes:
                 raise SnapshotFailed(f"{shown} is larger than {held.rules.max_bytes:,} bytes; nothing was changed")
             why = why_not(path, after.mode, objects.read(after.oid), held.rules)
             if why is not None:
                 raise SnapshotFailed(f"{shown} cannot come into the home: {why}; nothing was changed")
+
+
+def _is_unfit(path: bytes, mode: Mode) -> bool:
+    """Of the home's own: what it cannot hold there, and names that are our drafts', which the next look would remove.
+
+    Settings that lead elsewhere would bring what lies there into the history, and with the next push to others.
+    """
+    if path.partition(b"/")[0] not in names.ROOTS:
+        return False
+    if any(part.startswith(TEMPORARY) for part in path.split(b"/")):
+        return True
+    return not names.fits(path, link=mode is Mode.LINK) or mode is Mode.SUBMODULE
 
 
 @contextmanager
@@ -207,7 +222,7 @@ def _call(url: str, do: Any) -> Any:
                 f"{url} has changes that are not here; nothing was sent", hint=f"hermes-cron snapshots pull {url}"
             ) from error
         raise SnapshotFailed(
-            f"{url} cannot be used: {text[:300]}; nothing was changed", hint="try: git ls-remote URL"
+            f"{url} cannot be used: {text[:300]}; nothing was changed", hint=shlex.join(["git", "ls-remote", url])
         ) from error
 
 

@@ -25,11 +25,13 @@ from hermes_cron.snapshots.pack import BLOB, TREE, Oid
 from hermes_cron.snapshots.trees import EMPTY_TREE, Entry, Mode, Objects, blob_id, encode, plain_entry
 
 MAX_BYTES = 10_000_000
+TEMPORARY = os.fsencode(TEMP_PREFIX)
+"""Begins the names of all drafts; no look keeps one."""
+
 OURS = os.fsencode(f"{TEMP_PREFIX}snapshot-")
 """Begins the names of files that only the holder of the lock makes: whoever has the lock may remove what it finds."""
 
 _RACY_NS = 1_000_000_000  # a file changed this shortly before it was looked at may change again within its time stamp
-_TEMPORARY = os.fsencode(TEMP_PREFIX)
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 Stamp = tuple[int, ...]
@@ -224,7 +226,7 @@ class _Look:
             with os.scandir(self._root + b"/" + path) as inside:
                 for entry in inside:
                     name = entry.name
-                    if name.startswith(_TEMPORARY):
+                    if name.startswith(TEMPORARY):
                         self._sweep(entry)
                         continue
                     there = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import subprocess
 import threading
@@ -10,12 +11,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 
+import pygit2
 import pytest
+from pygit2.enums import ObjectType
 
 from hermes_cron.errors import Conflict, NotFound, SecretInPlainSight, SnapshotFailed
 from hermes_cron.home import Home
 from hermes_cron.settings import Settings
-from hermes_cron.snapshots.history import carry_out, plan_undo
+from hermes_cron.snapshots.history import carry_out, plan_restore, plan_undo
 from hermes_cron.snapshots.remotes import How, Login, pull, push
 from hermes_cron.snapshots.retention import gc
 from hermes_cron.snapshots.verify import verify
@@ -144,7 +147,20 @@ def test_a_conflict_changes_nothing_and_names_the_files(root: Path, team: Team) 
     assert snapshots.create(rig.cli()).after is None
 
 
-@pytest.mark.parametrize("what", ["link for a root", "submodule", "look-alike", "large", "depth"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "link for a root",
+        "link for the settings",
+        "submodule",
+        "look-alike",
+        "look-alike at the root",
+        "large",
+        "depth",
+        "a draft",
+        "bad modes",
+    ],
+)
 def test_what_no_home_may_hold_does_not_come_in(root: Path, team: Team, what: str) -> None:
     snapshots = rig.repository(root)
     push(snapshots, str(team.bare))
@@ -157,6 +173,13 @@ def test_what_no_home_may_hold_does_not_come_in(root: Path, team: Team, what: st
         team.git("update-index", "--add", "--cacheinfo", f"160000,{head},jobs/sub")
         team.git("commit", "-q", "-m", "a submodule")
         team.git("push", "-q", "origin", "HEAD:main")
+    elif what == "link for the settings":
+        (team.clone / "config.toml").symlink_to("/etc/passwd")
+    elif what == "a draft":
+        (team.clone / "jobs/.hermes-cron-tmp-snapshot-x").write_text("x")
+    elif what == "bad modes":
+        aside = {"modes": {}, "empty_folders": ["jobs/../../evil"]}
+        (team.clone / ".hermes-cron-modes.json").write_text(json.dumps(aside))
     elif what == "large":
         (team.clone / "jobs/large").write_bytes(bytes(10_000_001))
     elif what == "depth":
@@ -164,7 +187,7 @@ def test_what_no_home_may_hold_does_not_come_in(root: Path, team: Team, what: st
         deep.mkdir(parents=True)
         (deep / "x").write_text("x")
     else:
-        (team.clone / "jobs/git~1").write_text("x")
+        (team.clone / ("jobs/git~1" if what == "look-alike" else "git~1")).write_text("x")
         team.git("config", "core.protectNTFS", "false")
     if what != "submodule":
         team.send()
@@ -173,6 +196,53 @@ def test_what_no_home_may_hold_does_not_come_in(root: Path, team: Team, what: st
         pull(snapshots, str(team.bare))
     assert rig.state(root) == before
     assert snapshots.create(rig.cli()).after is None
+
+
+@pytest.mark.parametrize("what", ["tree", "modes"])
+def test_what_is_nested_without_end_is_refused_in_words(root: Path, team: Team, what: str) -> None:
+    snapshots = rig.repository(root)
+    push(snapshots, str(team.bare))
+    bare = ["git", "--git-dir", str(team.bare)]
+
+    def made(kind: str, data: bytes) -> str:
+        argv = [*bare, "hash-object", "-w", "-t", kind, "--stdin", "--literally"]
+        return subprocess.run(argv, input=data, check=True, capture_output=True).stdout.decode().strip()
+
+    if what == "modes":
+        tree = made("tree", b"100644 .hermes-cron-modes.json\0" + bytes.fromhex(made("blob", b"[" * 200_000)))
+    else:
+        tree = made("tree", b"100644 f\0" + bytes.fromhex(made("blob", b"f\n")))
+        database = pygit2.Repository(str(team.bare)).odb
+        for name in [*[b"d"] * 1500, b"jobs"]:
+            tree = str(database.write(ObjectType.TREE, b"40000 " + name + b"\0" + bytes.fromhex(tree)))
+    head = snapshots.head()
+    assert head is not None
+    who = "Joe <j@x> 1796056656 +0000"
+    commit = made("commit", f"tree {tree}\nparent {head.id}\nauthor {who}\ncommitter {who}\n\nx\n".encode())
+    subprocess.run([*bare, "update-ref", "refs/heads/main", commit], check=True)
+    before = rig.state(root)
+    if what == "tree":
+        with pytest.raises(SnapshotFailed, match="nothing was changed"):
+            pull(snapshots, str(team.bare))
+        assert rig.state(root) == before
+    else:  # it says nothing about modes
+        assert pull(snapshots, str(team.bare)).how is How.FORWARD
+    assert verify(snapshots).faults == ()
+
+
+def test_files_of_the_team_stay_when_a_state_from_before_them_comes_back(root: Path, team: Team) -> None:
+    snapshots = rig.repository(root)
+    first = push(snapshots, str(team.bare))
+    team.write(jobs__c_md="c\n", README_md="of the team\n")
+    pulled = pull(snapshots, str(team.bare))
+    plan = plan_restore(snapshots, first, exact=True)
+    assert plan.paths == ("jobs/c.md",)
+    carry_out(snapshots, plan, rig.cli("back"))
+    assert not (root / "jobs/c.md").exists()
+    assert plan_undo(snapshots, [pulled.theirs.id]).paths == ()
+    push(snapshots, str(team.bare))
+    team.git("pull", "-q")
+    assert (team.clone / "README.md").read_text() == "of the team\n"
 
 
 def test_a_secret_does_not_come_in(home: Home, team: Team) -> None:
