@@ -89,14 +89,15 @@ class RunDesk:
         from hermes_cron.store import views
 
         with self._app.store.read() as conn:
-            return views.run(conn, word)
+            return views.so_far(conn, views.run(conn, word))
 
     def rows(self, *, job_uid: str | None, states: Sequence[str], limit: int) -> list[dict[str, Any]]:
         """Newest first."""
         from hermes_cron.store import views
 
         with self._app.store.read() as conn:
-            return views.runs(conn, job_uid=job_uid, states=states, limit=limit)
+            found = views.runs(conn, job_uid=job_uid, states=states, limit=limit)
+            return [views.so_far(conn, row) for row in found]
 
     def steps(self, run_id: str) -> list[dict[str, Any]]:
         """A run's model and tool calls in order."""

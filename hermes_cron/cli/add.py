@@ -164,6 +164,7 @@ def _order(state: Cli, text: str, said: dict[str, Plain]) -> _Order:
     refuse_spelled_out(f"{prompt}\n{said.get('script') or ''}")
     schedule = written(head, now=now, zone=zone)
     databases, missing = _databases(state, prompt, said.get("databases"))
+    _refuse_unknown_target(state, said.get("deliver"))
     values: dict[str, Plain] = {
         "schedule": schedule[0] if len(schedule) == 1 else schedule,
         "timezone": zone.key,
@@ -225,6 +226,16 @@ def _databases(state: Cli, prompt: str, given: Plain) -> tuple[tuple[str, ...], 
     if named.unknown and known:
         raise no_database(named.unknown[0], known)
     return named.known, named.unknown
+
+
+def _refuse_unknown_target(state: Cli, given: Plain) -> None:
+    """Said of what was typed, not of a file that nobody has yet."""
+    from hermes_cron.jobs.resolve import no_target
+
+    known = sorted(state.settings.targets)
+    for name in map(str, given if isinstance(given, list) else ()):
+        if name not in known:
+            raise no_target(name, known)
 
 
 def _free(state: Cli, wanted: str, *, given: bool) -> str:

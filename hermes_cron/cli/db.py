@@ -255,12 +255,15 @@ class _Seen:
 def _look(state: Cli, config: DatabaseConfig, password: str | None) -> _Seen:
     from hermes_cron.databases.connect import probe
     from hermes_cron.databases.registry import anchored
+    from hermes_cron.databases.url import sqlite_path
 
     began = time.monotonic()
     try:
         account = probe(anchored(config, state.home.root), password=password)
     except HermesCronError as error:
         error.details.pop("look", None)  # it names the command that was just run
+        if config.engine == "sqlite" and not sqlite_path(config.url).is_absolute():
+            error.details["ways"] = f"sqlite:////PATH is absolute; sqlite:///PATH begins in {state.home.root}"
         raise
     return _Seen(account=account, seconds=time.monotonic() - began)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -35,6 +36,7 @@ _TEXTS = {
         "headers": ("DUE", "START", "TOOK", "RESULT", "CHECKED", "SENT", "TOKENS", "RUN"),
         "job": "JOB",
         "none": "Nothing was due yet.",
+        "by_hand": " Runs by hand are no instants: hermes-cron runs list{of}",
         "sum": "{due} due, {accounted} accounted for.",
         "waiting": " {count} wait for a scheduler.",
         "missing": " MISSING: {instants}.",
@@ -45,6 +47,7 @@ _TEXTS = {
         "headers": ("应于", "开始", "用时", "结果", "核查", "送达", "TOKEN", "运行"),
         "job": "任务",
         "none": "还没有到点的时刻。",
+        "by_hand": "手动运行不在其中：hermes-cron runs list{of}",
         "sum": "应运行 {due} 次，已交代 {accounted} 次。",
         "waiting": " {count} 次等待调度器。",
         "missing": " 缺失：{instants}。",
@@ -117,7 +120,7 @@ def history(
         return
     texts: dict[str, Any] = _TEXTS[state.lang]
     if not rows and proof.due == 0:
-        state.out(texts["none"])
+        state.out(texts["none"] + _runs_by_hand(state, chosen if job else None, texts))
         return
     headers = texts["headers"] if job else (texts["headers"][0], texts["job"], *texts["headers"][1:])
     lines = [_cells(row, state, texts, now, named=job is None) for row in rows]
@@ -133,6 +136,14 @@ def history(
         )
         state.out("\n".join(sent.painted(table, [_colour(row) for row in rows] if state.colour else [])))
     state.out(_sum(proof, texts))
+
+
+def _runs_by_hand(state: Cli, chosen: Sequence[Listed] | None, texts: dict[str, Any]) -> str:
+    """Where to look, if there are any."""
+    uid = chosen[0].uid if chosen else None
+    if not state.app.runs.rows(job_uid=uid, states=(), limit=1):
+        return ""
+    return str(texts["by_hand"]).format(of=f" --job {shlex.quote(chosen[0].name)}" if chosen else "")
 
 
 def _names(live: Sequence[Listed], word: str) -> bool:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import typer
 
 from hermes_cron.cli import output
 from hermes_cron.cli.context import Cli, cli
-from hermes_cron.errors import Usage
+from hermes_cron.errors import HermesCronError, Usage
 from hermes_cron.settings import NO_MODEL
 
 if TYPE_CHECKING:
+    from hermes_cron.domain.job import Job
     from hermes_cron.models.openai_compatible import OpenAICompatible
     from hermes_cron.settings import ModelSettings
 
@@ -28,6 +30,9 @@ HELP_ZH = {
     "A reference such as secret:openai.": "密钥引用，例如 secret:openai。",
 }
 
+_LONGEST = 200
+"""Of the names of jobs."""
+
 _TEXTS = {
     "en": {
         "model": "model",
@@ -42,6 +47,8 @@ _TEXTS = {
         "missing": "{ref}, which is not stored: hermes-cron secrets set {name}",
         "set": "{model} at {base_url}",
         "first_test": "Try it: hermes-cron model test",
+        "drives": "It drives {jobs} from now on, which playbooks did and which cost nothing. "
+        "To leave one to its playbook: hermes-cron edit {first} --playbook only",
         "shadowed": "{variable} is set and goes before config.toml.",
         "said": "said",
         "time": "time",
@@ -63,6 +70,8 @@ _TEXTS = {
         "missing": "{ref}，尚未保存：hermes-cron secrets set {name}",
         "set": "{model}，地址 {base_url}",
         "first_test": "试一下：hermes-cron model test",
+        "drives": "从现在起由它执行 {jobs}；此前由 playbook 执行，不花钱。"
+        "仍由 playbook 执行：hermes-cron edit {first} --playbook only",
         "shadowed": "已设置 {variable}，优先于 config.toml。",
         "said": "回答",
         "time": "用时",
@@ -153,6 +162,7 @@ def set_model(
         changes["model.base_url"] = base_url
     if key is not None:
         changes["model.key"] = key
+    left_to_playbooks = _by_playbooks(state)
     state.configure(f"model set {name}", spelled(changes))
     settings = Settings.load(state.home, state.environment).model
     if state.json:
@@ -166,7 +176,34 @@ def set_model(
     ):
         if shadows:
             state.note(said["shadowed"].format(variable=variable))
+    if left_to_playbooks:
+        first, jobs = shlex.quote(left_to_playbooks[0]), output.one_line(", ".join(left_to_playbooks))
+        state.note(said["drives"].format(jobs=output.cut(jobs, _LONGEST), first=first))
     state.note(said["first_test"])
+
+
+def _by_playbooks(state: Cli) -> list[str]:
+    """The jobs that a playbook drives for want of a model."""
+    from hermes_cron.cli import jobs_known
+    from hermes_cron.cli.next import spec
+    from hermes_cron.domain.job import PlaybookMode, Work
+
+    if state.settings.model.name is not None:
+        return []
+    jobs = (spec(state, listed) for listed in jobs_known.current(state).listed)
+    return [
+        job.name
+        for job in jobs
+        if job is not None and job.work is Work.PROMPT and not job.model and job.playbook.mode is PlaybookMode.AUTO
+        and _playbook_drives(state, job)
+    ]  # fmt: skip
+
+
+def _playbook_drives(state: Cli, job: Job) -> bool:
+    try:
+        return state.app.route(job).playbook is not None
+    except HermesCronError:  # what would keep it from running is not this command's to tell
+        return False
 
 
 def _set_none(state: Cli, *, also: str | None) -> None:

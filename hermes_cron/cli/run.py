@@ -205,8 +205,10 @@ def _here(state: Cli, start: Start, progress: Progress) -> tuple[bool, str]:
 
 def _keep_cancel(state: Cli, run_id: str) -> None:
     """Kept with the run as well: whatever becomes of this process, no scheduler goes on with what a person stopped."""
+    from hermes_cron.cli.who import person
+
     with contextlib.suppress(HermesCronError):  # it ended meanwhile
-        state.app.runs.cancel(run_id, by="cli")
+        state.app.runs.cancel(run_id, by=person())
 
 
 def _follow(state: Cli, run_id: str, start: Start, progress: Progress) -> bool:

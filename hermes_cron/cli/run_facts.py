@@ -22,7 +22,9 @@ _TEXTS: dict[str, dict[str, str]] = {
         "attempts": "attempts", "taken_over": "taken over", "asked": "asked", "told": "told", "waits": "waits",
         "stop": "stop", "blocked": "blocked", "left_out": "{place}: {kind}; not used",
         "by_hand": "by hand", "late": "late",
-        "used": "{iterations} model calls, {calls} tool calls ({errors} failed), {tokens} tokens, {cost}",
+        "used": "{iterations}, {calls} ({errors} failed), {tokens} tokens, {cost}",
+        "model_calls": "{n} model calls", "model_call": "1 model call",
+        "tool_calls": "{n} tool calls", "tool_call": "1 tool call",
         "cost": "{usd} USD", "cost_unknown": "cost unknown",
         "nothing": "nothing", "nobody": "to nobody", "no_checks": "no checks", "not_judged": "not judged",
         "silent_no_claim": "silent: nothing was claimed",
@@ -44,7 +46,9 @@ _TEXTS: dict[str, dict[str, str]] = {
         "attempts": "尝试", "taken_over": "接管", "asked": "询问", "told": "指示", "waits": "等待",
         "stop": "停止", "blocked": "已拦截", "left_out": "{place}：{kind}；未使用",
         "by_hand": "手动", "late": "迟到",
-        "used": "模型调用 {iterations} 次，工具调用 {calls} 次（失败 {errors} 次），{tokens} token，{cost}",
+        "used": "{iterations}，{calls}（失败 {errors} 次），{tokens} token，{cost}",
+        "model_calls": "模型调用 {n} 次", "model_call": "模型调用 1 次",
+        "tool_calls": "工具调用 {n} 次", "tool_call": "工具调用 1 次",
         "cost": "{usd} 美元", "cost_unknown": "费用未知",
         "nothing": "无", "nobody": "无人", "no_checks": "没有核查项", "not_judged": "未核查",
         "silent_no_claim": "静默：没有断言任何结果",
@@ -222,14 +226,17 @@ class _Run:
         at = self._row["cancel_requested_at"]
         return self.texts["cancel"].format(by=self._row["cancel_by"] or "-", at=self._at(at)) if at else ""
 
+    def _counted(self, word: str, n: int) -> str:
+        return self.texts[word if n == 1 else f"{word}s"].format(n=n)
+
     def usage(self) -> str:
         from hermes_cron.domain.money import dollars
 
         row = self._row
         cost = row["cost_usd"]
         return self.texts["used"].format(
-            iterations=row["iterations"],
-            calls=row["tool_calls"],
+            iterations=self._counted("model_call", row["iterations"]),
+            calls=self._counted("tool_call", row["tool_calls"]),
             errors=row["tool_errors"],
             tokens=f"{row['tokens_input'] + row['tokens_output']:,}",
             cost=self.texts["cost_unknown"] if cost is None else self.texts["cost"].format(usd=dollars(cost)),

@@ -44,7 +44,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "none": "No runs yet.",
         "steps": ("SEQ", "STEP", "TOOK", "RESULT", "SIZE", "ARGUMENTS"),
         "model": "model",
-        "calls": "{n} calls",
+        "calls": "{n} calls", "call": "1 call", "run": "run {id}", "seconds": "{s:.1f} s", "told": "told",
         "text": "text",
         "pending": "no result",
         "failed": "failed",
@@ -58,7 +58,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "none": "还没有运行。",
         "steps": ("序号", "步骤", "用时", "结果", "大小", "参数"),
         "model": "模型",
-        "calls": "{n} 个调用",
+        "calls": "{n} 个调用", "call": "1 个调用", "run": "运行 {id}", "seconds": "{s:.1f} 秒", "told": "指示",
         "text": "文本",
         "pending": "无结果",
         "failed": "失败",
@@ -127,7 +127,7 @@ def show(run: RunId) -> None:
     if state.json:
         state.emit_json(_whole(row, text, around) | {"steps": state.app.runs.steps(row["id"])})
         return
-    state.out(f"run {row['id']}")
+    state.out(_TEXTS[state.lang]["run"].format(id=row["id"]))
     state.out(output.facts(run_facts.facts(row, around, state)))
     steps = state.app.runs.steps(row["id"])
     if steps:
@@ -194,9 +194,12 @@ def _steps(steps: list[dict[str, Any]], state: Cli, *, arguments: int | None = N
 
 
 def _step(step: Mapping[str, Any], texts: Mapping[str, Any]) -> list[str]:
-    took = "" if step["ms"] is None else f"{step['ms'] / 1000:.1f} s"
+    took = "" if step["ms"] is None else texts["seconds"].format(s=step["ms"] / 1000)
+    if step["step"] == "told":
+        return [str(step["seq"]), texts["told"], took, "", f"{step['text_bytes']:,}", step["text"]]
     if step["step"] == "model":
-        said = texts["calls"].format(n=step["calls"]) if step["calls"] else texts["text"]
+        many = step["calls"] > 1
+        said = texts["calls" if many else "call"].format(n=step["calls"]) if step["calls"] else texts["text"]
         return [str(step["seq"]), texts["model"], took, said, f"{step['text_bytes']:,}", ""]
     if step["result_bytes"] is None:
         return [str(step["seq"]), step["tool"], took, texts["pending"], "", step["arguments"]]
@@ -206,9 +209,11 @@ def _step(step: Mapping[str, Any], texts: Mapping[str, Any]) -> list[str]:
 
 @app.command("cancel", help="Stop a run after its current step.")
 def cancel(run: RunId) -> None:
+    from hermes_cron.cli.who import person
+
     state = cli()
     row = state.app.runs.row(run)
-    was = state.app.runs.cancel(row["id"], by="cli")
+    was = state.app.runs.cancel(row["id"], by=person())
     state.app.wake()
     if state.json:
         state.emit_json({"run_id": row["id"], "was": was})

@@ -95,6 +95,8 @@ def show(job: Annotated[str, typer.Argument(help="The job: its name, or a unique
     except JobFileError as error:
         found = error.details["faults"]
         faults = found if isinstance(found, list) else []
+    if parsed is not None:
+        parsed = _as_it_counts(state, file, parsed)
     if state.json:
         state.emit_json(_json(state, file, parsed, faults))
         return
@@ -106,6 +108,17 @@ def show(job: Annotated[str, typer.Argument(help="The job: its name, or a unique
             state.out("\n" + labels["old"].format(name=file.listed.name))
     elif parsed is not None:
         state.out(output.facts([*_job_facts(state, file, parsed, labels), *_place_facts(state, file, labels)]))
+
+
+def _as_it_counts(state: Cli, file: Opened, job: Job) -> Job:
+    """An interval counts from when its schedule was first read, which the file does not say."""
+    from dataclasses import replace
+
+    from hermes_cron.cli.next import spec
+
+    known = spec(state, file.listed)
+    same = known is not None and (known.schedule, known.timezone) == (job.schedule, job.timezone)
+    return replace(job, trigger=known.trigger) if known is not None and same else job
 
 
 def _places(faults: list[dict[str, object]]) -> str:
@@ -134,13 +147,13 @@ def _job_facts(state: Cli, file: Opened, job: Job, labels: dict[str, str]) -> li
         "vars": _pairs(job.vars),
         "env": _pairs(job.env),
         "life": _life(job, zone),
-        "jitter": when.length(job.jitter) if job.jitter else "",
+        "jitter": when.length(job.jitter, state.lang) if job.jitter else "",
         "missed": labels["catch_up"].format(
-            catch_up=job.catch_up, grace=when.length(job.grace) if job.grace else labels["grace_auto"]
+            catch_up=job.catch_up, grace=when.length(job.grace, state.lang) if job.grace else labels["grace_auto"]
         ),
         "overlap": str(job.overlap),
         "limits": _limits(job, labels),
-        "again": _again(job, labels),
+        "again": _again(job, labels, state.lang),
         "holds": labels["holds_after"].format(n=job.pause_after) if job.pause_after else labels["holds_never"],
         "checks": _checks(job, labels),
         "sends": _sends(job, labels),
@@ -161,14 +174,12 @@ def _limits(job: Job, labels: dict[str, str]) -> str:
     return text + (labels["usd_day"].format(usd=dollars(limits.cost_usd_per_day)) if limits.cost_usd_per_day else "")
 
 
-def _again(job: Job, labels: dict[str, str]) -> str:
-    from hermes_cron.jobs.save import span_text
-
+def _again(job: Job, labels: dict[str, str], lang: str) -> str:
     retries = job.retries
     if not retries.attempts:
         return labels["again_none"]
     on = labels["again_on"].format(on=", ".join(retries.on)) if retries.on else ""
-    return labels["again_said"].format(n=retries.attempts, backoff=span_text(retries.backoff), on=on)
+    return labels["again_said"].format(n=retries.attempts, backoff=when.length(retries.backoff, lang), on=on)
 
 
 def _checks(job: Job, labels: dict[str, str]) -> str:
@@ -223,7 +234,9 @@ def _last(last: LastRun | None, zone: ZoneInfo, state: Cli, labels: dict[str, st
     arrived = sent.brief(last.sent, state.lang)
     facts = [f"{last.state}{reason}", last.verdict or "", labels["arrived"].format(sent=arrived) if arrived else ""]
     return labels["last_run"].format(
-        at=when.whole(last.at, zone, state.lang), state=", ".join(fact for fact in facts if fact), run=last.run_id
+        at=when.whole(last.at, zone, state.lang),
+        state=("，" if state.lang == "zh" else ", ").join(fact for fact in facts if fact),
+        run=last.run_id,
     )
 
 

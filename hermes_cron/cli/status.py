@@ -50,7 +50,7 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "latest": "; latest {span} late",
         "waiting": "; {count} wait for a scheduler",
         "lost": "; MISSING {instants}",
-        "verdicts": "{verified} verified, {check_failed} check_failed, {without} without checks",
+        "verdicts": "{verified} verified, {check_failed} check_failed, {without_checks} without checks",
         "not_checkable": ", {count} not_checkable",
         "deliveries": "{sent} sent, {failed} failed, {unknown} unknown, {silent} silent",
         "queued": ", {count} queued",
@@ -91,7 +91,7 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "latest": "；最晚迟到 {span}",
         "waiting": "；{count} 次等待调度器",
         "lost": "；缺失 {instants}",
-        "verdicts": "已核实 {verified}，核查未过 {check_failed}，无核查 {without}",
+        "verdicts": "已核实 {verified}，核查未过 {check_failed}，无核查 {without_checks}",
         "not_checkable": "，无法核查 {count}",
         "deliveries": "已送达 {sent}，失败 {failed}，不明 {unknown}，静默 {silent}",
         "queued": "，待发 {count}",
@@ -163,12 +163,19 @@ def _looked(state: Cli) -> _Morning:
             proof=accounted(conn, since=since, now=now),
             needs=[*overview.needs(conn), *broken, *_blocked(state, conn, since), *_of_the_home(state)],
             coming=overview.coming(conn, _SOON),
-            verdicts=overview.verdicts(conn, since),
+            verdicts=_judged(overview.verdicts(conn, since)),
             sent={str(state): count for state, count in outbox.counts(conn, since).items()},
             today=spending.today(conn, zone, now),
             month=spending.this_month(conn, zone, now),
             dearest=spending.dearest(conn, day_began(now, zone)),
         )
+
+
+def _judged(verdicts: Mapping[str, int]) -> Mapping[str, int]:
+    """Nothing while no run had checks."""
+    from hermes_cron.store.overview import NO_VERDICT
+
+    return verdicts if verdicts.keys() - {NO_VERDICT} else {}
 
 
 def _left(state: Cli, conn: Connection) -> int:
@@ -227,7 +234,7 @@ def _show(state: Cli, morning: _Morning) -> None:
     facts = [
         (texts["scheduler"], _scheduler(morning, texts, zone, state.lang)),
         (texts["day"], _day(morning.proof, texts, state.lang)),
-        (texts["truth"], _truth(morning.proof, morning.verdicts, texts)),
+        (texts["truth"], _truth(morning.verdicts, texts)),
         (texts["sent"], _sent(morning.sent, texts)),
         (texts["money"], _money(morning, state.settings.budget, texts)),
         (texts["learned"], "-"),
@@ -292,17 +299,13 @@ def _counts(proof: Accounted) -> dict[str, int]:
     }
 
 
-def _truth(proof: Accounted, verdicts: Mapping[str, int], texts: Mapping[str, str]) -> str:
+def _truth(verdicts: Mapping[str, int], texts: Mapping[str, str]) -> str:
     """``-`` while no run has checks: nothing was found true, and nothing false."""
     if not verdicts:
         return "-"
-    checked = sum(verdicts.values())
-    ended = sum(count for state, count in proof.ends.items() if state not in _OPEN)
     doubted = verdicts.get("not_checkable", 0)
     return texts["verdicts"].format(
-        verified=verdicts.get("verified", 0),
-        check_failed=verdicts.get("check_failed", 0),
-        without=max(0, ended - checked),
+        **{word: verdicts.get(word, 0) for word in ("verified", "check_failed", "without_checks")}
     ) + (texts["not_checkable"].format(count=doubted) if doubted else "")
 
 

@@ -93,6 +93,14 @@ def no_database(name: str, known: Sequence[str]) -> JobFileError:
     )
 
 
+def no_target(name: str, known: Sequence[str]) -> JobFileError:
+    """The same for a target."""
+    listed = nearest(name, known, limit=len(known), at_least=0)
+    return JobFileError(
+        f'no target "{name}"', details={"known": listed or "none yet", "add_one": f"hermes-cron targets add {name}"}
+    )
+
+
 def _claimed(text: str, known: Iterable[str]) -> list[str]:
     """Names in places where only a database's name can stand."""
     known = tuple(known)

@@ -107,12 +107,15 @@ def coming(conn: Connection, limit: int) -> list[Coming]:
     return [Coming(job=row.name, at=row.next_due, timezone=row.zone or "UTC") for row in conn.execute(query)]
 
 
+NO_VERDICT = "without_checks"
+
+
 def verdicts(conn: Connection, since: datetime) -> dict[str, int]:
-    """What outcome checks said of runs that ended since then; runs without checks do not count."""
+    """What outcome checks said of runs that ended since then; ``NO_VERDICT``: that ended ok and were not judged."""
     query = (
-        select(_runs.c.verdict, func.count().label("n"))
-        .where(_runs.c.ended_at > since, _runs.c.verdict.is_not(None))
-        .group_by(_runs.c.verdict)
+        select(func.coalesce(_runs.c.verdict, NO_VERDICT).label("verdict"), func.count().label("n"))
+        .where(_runs.c.ended_at > since, or_(_runs.c.verdict.is_not(None), _runs.c.state == RunState.OK.value))
+        .group_by(func.coalesce(_runs.c.verdict, NO_VERDICT))
     )
     return {row.verdict: row.n for row in conn.execute(query)}
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
+from hermes_cron.domain.run import RunState
 from hermes_cron.errors import NameAmbiguous, NotFound
-from hermes_cron.store import outbox
+from hermes_cron.store import outbox, spending
 from hermes_cron.store.outbox import DeliveryView
 from hermes_cron.store.tables import (
     ApprovalRow,
@@ -61,6 +62,31 @@ def runs(conn: Connection, *, job_uid: str | None = None, states: Sequence[str] 
     if states:
         query = query.where(_runs.c.state.in_(states))
     return [dict(row) for row in conn.execute(query).mappings()]
+
+
+def so_far(conn: Connection, row: Row) -> Row:
+    """The row; of a run that goes on with what its journal says it used, as the row itself says it at a pause or end."""
+    if row["state"] != RunState.RUNNING.value:
+        return row
+    known = [each for each in sessions(conn, row["id"]) if each["kind"] == "main"]
+    if not known:
+        return row
+    made = rows(conn, known[-1]["id"])
+    header: Row = next((each["body"] for each in made if each["role"] == "header" and each["body"]), {})
+    calls = [each for each in made if each["role"] == "tool" and each["body"] is not None]
+    used = spending.used(conn, row["id"])
+    return row | {
+        "model": header.get("model"),
+        "iterations": sum(each["role"] == "assistant" for each in made) if header.get("model") != SCRIPT else 0,
+        "tool_calls": len(calls),
+        "tool_errors": sum(not each["ok"] for each in calls),
+        "tokens_input": sum(each.input for each in used),
+        "tokens_output": sum(each.output for each in used),
+        "tokens_cached": sum(each.cached for each in used),
+        "cost_usd": sum(each.cost_usd or 0.0 for each in used)
+        if all(each.priced == each.calls for each in used)
+        else None,
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,19 +153,23 @@ def effects(conn: Connection, run_id: str) -> dict[tuple[str, int], Row]:
 
 
 def steps(conn: Connection, run_id: str) -> list[Row]:
-    """Model and tool calls in order: what ``runs trace`` shows. Every call stands with its result.
+    """Model and tool calls in order, and what the agent was told between them: what ``runs trace`` shows.
 
-    A tool step's ``arguments`` are the text of the call; ``result_bytes`` is None while no result came; ``receipt``
-    is whether an effect reported back (None for reads).
+    Every call stands with its result. A tool step's ``arguments`` are the text of the call; ``result_bytes`` is None
+    while no result came; ``receipt`` is whether an effect reported back (None for reads).
     """
     intents = effects(conn, run_id)
     found: list[Row] = []
     for session in sessions(conn, run_id):
         calls: dict[str, Row] = {}
-        asked_a_model = True
+        asked_a_model, given = True, False
         for row in rows(conn, session["id"]):
             if row["role"] == "header":
                 asked_a_model = row["body"]["model"] != SCRIPT
+            elif row["role"] == "user" and given:
+                found.append(_told_step(session, row))
+            elif row["role"] == "user":
+                given = True  # the task itself, which is the report's head and no step
             elif row["role"] == "assistant" and row["body"] is not None:
                 if asked_a_model:
                     found.append(_model_step(session, row))
@@ -148,6 +178,21 @@ def steps(conn: Connection, run_id: str) -> list[Row]:
                 intent = intents.get((session["id"], row["seq"]))
                 found.append(_tool_step(session, row, calls.get(row["call_id"]) or {}, intent))
     return found
+
+
+def _told_step(session: Row, row: Row) -> Row:
+    """Something that was said to the agent while it worked: by a person, or what checks found."""
+    text = str(row["body"].get("content") or "")
+    return {
+        "session": session["id"],
+        "phase": session["kind"],
+        "seq": row["seq"],
+        "step": "told",
+        "ms": None,
+        "text": text,
+        "text_bytes": len(text.encode()),
+        "at": row["at"],
+    }
 
 
 def _model_step(session: Row, row: Row) -> Row:

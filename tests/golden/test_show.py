@@ -44,7 +44,7 @@ def test_the_screen(screens: Screens) -> None:
         "  missed     latest (grace half the period, 2 min to 2 h)",
         "  overlap    skip",
         "  limits     5 min, 9 model calls",
-        "  again      3 more after 5m, doubling",
+        "  again      3 more after 5 min, doubling",
         "  is held    after 5 failures in a row",
         "  keeps      200 runs, 90 days",
         "  tags       dba",
@@ -88,7 +88,7 @@ def test_what_proves_a_run_and_who_hears_of_it(screens: Screens, home: Home) -> 
   missed     latest (grace half the period, 2 min to 2 h)
   overlap    skip
   limits     5 min, 9 model calls, 60,000 tokens, 0.20 USD a run, 0.50 USD a day
-  again      1 more after 90s, doubling, on interrupted
+  again      1 more after 90 s, doubling, on interrupted
   is held    never for its failures
   checks     sql prod: select count(*) from orders, at_least 0
              report matches "Checked"

@@ -99,7 +99,7 @@ def filled(screens: Screens) -> None:
 SCREEN = """\
 scheduler   not running; nothing starts by itself:  hermes-cron serve
 last 24 h   6 due, 6 accounted for: 4 ok, 0 skipped, 0 merged, 1 failed, 1 not ended; latest 0.0 s late
-truth       1 verified, 1 check_failed, 3 without checks
+truth       1 verified, 1 check_failed, 2 without checks
 sent        2 sent, 1 failed, 1 unknown, 1 silent
 money       0.31 of 2.00 USD today, 0.31 of 40.00 this month, what 1 call cost is unknown; dearest: weekly-report 0.22
 learned     -
@@ -131,7 +131,7 @@ def test_json_has_the_same_facts(screens: Screens) -> None:
     filled(screens)
     told = json.loads(screens("status", "--json", rc=1).out)
     assert told["sent"] == {"sent": 2, "failed": 1, "unknown": 1, "silent": 1}
-    assert told["truth"] == {"verified": 1, "check_failed": 1}
+    assert told["truth"] == {"verified": 1, "check_failed": 1, "without_checks": 2}
     assert told["money"]["today"] == {"tokens": 3000, "cost_usd": pytest.approx(0.31), "unpriced": 1}
     assert told["money"]["dearest"] == {"job": "weekly-report", "cost_usd": 0.22}
     assert [(need["kind"], need["command"]) for need in told["need_you"]] == [
