@@ -65,7 +65,7 @@ def runs(conn: Connection, *, job_uid: str | None = None, states: Sequence[str] 
 
 
 def so_far(conn: Connection, row: Row) -> Row:
-    """The row; of a run that goes on with what its journal says it used, as the row itself says it at a pause or end."""
+    """The row; of a run that goes on with what its journal says it used, as its own row will say it at the end."""
     if row["state"] != RunState.RUNNING.value:
         return row
     known = [each for each in sessions(conn, row["id"]) if each["kind"] == "main"]
