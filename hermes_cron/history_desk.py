@@ -6,11 +6,20 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from hermes_cron.domain.delivery import DeliveryState
-from hermes_cron.errors import ConfigError, Conflict, NotFound, SecretInPlainSight, Usage
+from hermes_cron.errors import (
+    ConfigError,
+    Conflict,
+    DiskFull,
+    HermesCronError,
+    NotFound,
+    SecretInPlainSight,
+    SnapshotFailed,
+    Usage,
+)
 from hermes_cron.history_plan import Asked, Done, RunFacts, Task, Version
 from hermes_cron.settings import Settings
 
@@ -187,7 +196,8 @@ class HistoryDesk:
 
         done = remotes.pull(self._snapshots, url, branch=branch, login=self._login(login))
         if done.changed is not None and done.changed.after is not None:
-            self.follow(it.path for it in self.between(done.changed.before, done.changed.after))
+            paths = [it.path for it in self.between(done.changed.before, done.changed.after)]
+            _say_late(done.changed, self._late(lambda: self.follow(paths)))
         return done
 
     def _login(self, word: str | None) -> Login | None:
@@ -275,17 +285,28 @@ class HistoryDesk:
 
         snapshots = self._snapshots
         changed = history.carry_out(snapshots, task.plan, _why(task.asked, by))
-        self.follow(it.path for it in task.diffs)
+        late = [self._late(lambda: self.follow(it.path for it in task.diffs))]
         objects, tree = snapshots.objects(), (changed.after or changed.before).tree
         said, found = proof.of_tree(objects, tree), proof.of_home(self._app.home.root, objects, tree)
-        since = self.create(None, by=by).after
-        if changed.kept or said != found or since is not None:
+        since: list[Commit | None] = []
+        late.append(self._late(lambda: since.append(self.create(None, by=by).after)))
+        if changed.kept or said != found or any(since):
             raise Conflict(
                 "it is done, and files are already others again: somebody changes them at this moment",
                 hint="hermes-cron diff",
                 details={"changed_meanwhile": list(changed.kept)},
             )
+        _say_late(changed, *late)
         return Done(before=changed.before, after=changed.after, sha256=said.sha256, files=said.files)
+
+    @staticmethod
+    def _late(do: Callable[[], object]) -> HermesCronError | None:
+        """Why something that comes after the change could not be done: the next look at the files does it."""
+        try:
+            do()
+        except (DiskFull, SnapshotFailed) as error:
+            return error
+        return None
 
     def follow(self, paths: Iterable[str]) -> None:
         """What the store and a living scheduler must learn after files changed, by the settings as they are now.
@@ -302,6 +323,15 @@ class HistoryDesk:
             with contextlib.closing(type(self._app)(self._app.home, settings, self._app.clock)) as app:
                 app.sync_jobs(actor="cli")
         self._app.wake()
+
+
+def _say_late(changed: Changed, *late: HermesCronError | None) -> None:
+    """What is done is done, and must not be told as if it were not. Raises ``DiskFull``."""
+    first = next((it for it in late if it is not None), None)
+    if first is not None:
+        why = first.message.removeprefix("no snapshot could be made, so nothing was changed: ")
+        done = (changed.after or changed.before).id[:SHORT]
+        raise DiskFull(f"it is done, as snapshot {done}, and nothing could be written after it: {why}", hint=first.hint)
 
 
 def _why(asked: Asked, by: str) -> Why:

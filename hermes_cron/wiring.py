@@ -333,10 +333,23 @@ class App:
         return timedelta(hours=self.settings.approval_timeout_hours)
 
     def sync_jobs(self, *, actor: str, only: Collection[str] | None = None) -> Synced:
-        """Bring the store up to the files, once; ``only`` these file names when the caller just wrote them."""
+        """Bring the store up to the files, once; ``only`` these file names when the caller just wrote them.
+
+        Raises ``DiskFull``, which says then that they are written: whoever looks next takes them in.
+        """
+        from hermes_cron.errors import DiskFull
         from hermes_cron.store.jobs import sync
 
-        return sync(self.store, self.source, now=self.clock.now(), actor=actor, window=self.catch_up_window, only=only)
+        try:
+            return sync(
+                self.store, self.source, now=self.clock.now(), actor=actor, window=self.catch_up_window, only=only
+            )
+        except DiskFull as error:
+            if only is None:
+                raise
+            raise DiskFull(
+                f"the change is made, it stands in jobs/ and in the history, but {error.message}", hint=error.hint
+            ) from error
 
     def serving(self) -> bool:
         """Whether a scheduler lives on this home."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from hermes_cron.doctor.finding import Finding, Patient, failure, fine, warning
+from hermes_cron.store.disk_faults import of_the_disk
 from hermes_cron.store.migrate import newest, version
 
 MOST = 5
@@ -28,11 +29,16 @@ def _fault(patient: Patient) -> str | None:
             patient.known["store"] = _quick_check(patient) if version(patient.home.store) else None
         except (sqlite3.DatabaseError, OSError) as error:
             patient.known["store"] = str(error)
+            if isinstance(error, OSError) or of_the_disk(error, "read") is not None:
+                patient.known["disk"] = str(error)
     return patient.known["store"]
 
 
 def store(patient: Patient) -> Iterator[Finding]:
     place, fault = patient.home.store, _fault(patient)
+    if fault is not None and patient.known.get("disk") is not None:
+        yield failure("store_unread", shlex.join(["df", "-h", str(patient.home.root)]), why=fault)
+        return
     if fault is not None:
         yield failure("store_damaged", shlex.join(["mv", str(place), f"{place}.damaged"]), why=fault)
         return

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hermes_cron.errors import Conflict, HermesCronError, SchemaTooNew
 from hermes_cron.store import upgrade
+from hermes_cron.store.disk_faults import of_the_disk
 
 MAKING_S = 5.0
 """Longer than a store takes to be made."""
@@ -79,7 +80,7 @@ def migrate(path: Path, lock: StoreLock) -> None:
     try:
         found = version(path)
     except sqlite3.DatabaseError as error:
-        raise HermesCronError(
+        raise of_the_disk(error, "read") or HermesCronError(
             f"{path} is not a usable store: {error}", hint="restore a backup, or move it away and start `serve`"
         ) from error
     steps = migrations()

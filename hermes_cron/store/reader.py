@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_cron.errors import NameAmbiguous, NotFound
+from hermes_cron.store.disk_faults import of_the_disk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +96,15 @@ AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.uid = a.job_uid AND j.removed_at IS
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection | None]:
-    """A read-only connection, None where there is no store yet."""
+    """A read-only connection, None where there is no store yet. Raises ``DiskFull`` where it cannot even be read."""
     if not path.exists():
         yield None
         return
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
     try:
         yield connection
+    except sqlite3.DatabaseError as error:
+        raise of_the_disk(error, "read") or error from error
     finally:
         connection.close()
 

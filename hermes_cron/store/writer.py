@@ -8,6 +8,7 @@ SQLite's busy handler, with a connection for each thread, is unfair (one commit 
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -17,7 +18,8 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from hermes_cron.errors import Conflict, DiskFull, HermesCronError, StoreDamaged
+from hermes_cron.errors import Conflict, HermesCronError, StoreDamaged
+from hermes_cron.store.disk_faults import of_the_disk
 
 T = TypeVar("T")
 _BATCH = 128  # more would only delay the first caller of the batch
@@ -43,8 +45,9 @@ def readable(error: DatabaseError) -> Exception:
         )
     if not isinstance(error, OperationalError):
         return error
-    if "disk is full" in text or "disk I/O error" in text:
-        return DiskFull(f"the store cannot be written: {text}", hint="free some space; nothing was half-written")
+    full = of_the_disk(error.orig, "written") if isinstance(error.orig, sqlite3.DatabaseError) else None
+    if full is not None:
+        return full
     if "readonly" in text or "read-only" in text:
         return HermesCronError(f"the store cannot be written: {text}", hint="check the owner and mode of state.db")
     if "locked" in text or "busy" in text:

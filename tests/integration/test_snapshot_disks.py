@@ -180,3 +180,58 @@ def test_a_full_disk_in_the_middle_of_putting_into_place_is_finished_later(
     assert rig.repository(root).settle()
     assert {(root / f"jobs/{number}.md").read_bytes() for number in range(8)} == {b"new\n"}
     assert verify(snapshots).faults == ()
+
+
+def command(root: Path, *argv: str) -> tuple[int, str]:
+    """Its code and all that it said."""
+    done = subprocess.run(
+        [sys.executable, "-m", "hermes_cron", "--home", str(root), *argv], env=clean_env(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def fill(disk: Path, *, but: int) -> None:
+    """Leave so many kilobytes."""
+    ballast = disk / "ballast"
+    ballast.unlink(missing_ok=True)
+    ballast.write_bytes(bytes(max(0, shutil.disk_usage(disk).free - but * 1024)))
+
+
+def test_a_full_disk_harms_no_store(small_disk: Path) -> None:
+    root = small_disk / "home"
+    assert command(root, "init", "--no-input")[0] == 0
+    assert command(root, "add", "every day 9am: x", "--name", "x")[0] == 0
+    fill(small_disk, but=0)
+    for argv in (["list"], ["status"], ["edit", "x", "--prompt", "y"], ["pause", "x"], ["remove", "x", "-y"]):
+        code, said = command(root, *argv)
+        assert code == 1, said
+        assert said.startswith("error: the store cannot be read: "), said
+        assert "df -h" in said
+    said = command(root, "doctor")[1]
+    assert "state.db cannot be read" in said
+    assert "is damaged" not in said
+    assert "mv " not in said
+    (small_disk / "ballast").unlink()
+    assert "FAIL" not in command(root, "doctor")[1]
+
+
+def test_what_is_done_before_the_disk_is_full_is_not_told_as_refused(small_disk: Path) -> None:
+    root = small_disk / "home"
+    assert command(root, "init", "--no-input")[0] == 0
+    assert command(root, "add", "every day 9am: x", "--name", "x")[0] == 0
+    seen: set[str] = set()
+    for kilobytes in range(20, 80, 8):
+        fill(small_disk, but=kilobytes)
+        code, said = command(root, "add", "every day 9am: x", "--name", f"n{kilobytes}")
+        is_there = (root / f"jobs/n{kilobytes}.md").exists()
+        assert (code == 0 or "the change is made" in said) == is_there, said
+        seen.add("added" if code == 0 else "half" if is_there else "refused")
+        newest = rig.git(root, "rev-parse", "main").strip()
+        code, said = command(root, "undo", newest, "-y")
+        moved = rig.git(root, "rev-parse", "main").strip() != newest
+        assert (code == 0 or "it is done, as snapshot" in said) == moved, said
+        (small_disk / "ballast").unlink()
+        assert command(root, "list")[0] == 0
+    assert "half" in seen
+    assert verify(rig.repository(root)).faults == ()
