@@ -130,7 +130,8 @@ def test_every_built_in_tool_says_what_it_does() -> None:
     effects = {name: str(made.effect) for name, made in discover().tools.items()}
     assert effects == {
         "http_get": "read", "now": "read", "patch_file": "verifiable", "read_file": "read", "search_files": "read",
-        "session_search": "read", "sql_query": "read", "sql_schema": "read", "terminal": "effect", "write_file": "idempotent",
+        "session_search": "read", "sql_query": "read", "sql_schema": "read", "terminal": "effect",
+        "write_file": "idempotent",
     }  # fmt: skip
     for made in discover().tools.values():
         assert all("description" in member for member in _required(made)), made.name
