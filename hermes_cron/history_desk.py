@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from hermes_cron.domain.delivery import DeliveryState
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 SHORT = 7
 """Digits of an id on a screen."""
+
+_AT_ONCE = 500
+"""Names in a question to the store."""
 
 _COMMIT = re.compile(r"[0-9a-fA-F]{4,40}")
 
@@ -285,7 +289,7 @@ class HistoryDesk:
 
         snapshots = self._snapshots
         changed = history.carry_out(snapshots, task.plan, _why(task.asked, by))
-        late = [self._late(lambda: self.follow(it.path for it in task.diffs))]
+        late = [self._late(lambda: self.follow([it.path for it in task.diffs], back=True))]
         objects, tree = snapshots.objects(), (changed.after or changed.before).tree
         said, found = proof.of_tree(objects, tree), proof.of_home(self._app.home.root, objects, tree)
         since: list[Commit | None] = []
@@ -308,12 +312,14 @@ class HistoryDesk:
             return error
         return None
 
-    def follow(self, paths: Iterable[str]) -> None:
+    def follow(self, paths: Iterable[str], *, back: bool = False) -> None:
         """What the store and a living scheduler must learn after files changed, by the settings as they are now.
 
-        With settings that cannot be read nothing can be learned yet; whoever mends them looks at the files again.
+        With ``back`` a job that is there again is the one that it was. With settings that cannot be read nothing can
+        be learned yet; whoever mends them looks at the files again.
         """
-        if not any(path.startswith("jobs/") for path in paths):
+        jobs = {path.removeprefix("jobs/") for path in paths if path.startswith("jobs/")}
+        if not jobs:
             return
         try:
             settings = Settings.load(self._app.home)
@@ -322,7 +328,17 @@ class HistoryDesk:
         else:
             with contextlib.closing(type(self._app)(self._app.home, settings, self._app.clock)) as app:
                 app.sync_jobs(actor="cli")
+                if back:
+                    self._revive(app, sorted(jobs))
         self._app.wake()
+
+    @staticmethod
+    def _revive(app: App, file_names: Sequence[str]) -> None:
+        from hermes_cron.store.revival import revive
+
+        names = [name for name in file_names if name.isprintable()]  # others are no job's: a row holds UTF-8
+        for at in range(0, len(names), _AT_ONCE):
+            app.store.write(partial(revive, file_names=names[at : at + _AT_ONCE]))
 
 
 def _say_late(changed: Changed, *late: HermesCronError | None) -> None:
