@@ -58,12 +58,18 @@ def as_text(error: HermesCronError, language: str, argv: Sequence[str] = ()) -> 
 
     Details that are text or a list of texts are shown, in their order; other values are for scripts only.
     """
-    word = _LABELS_ZH["error"] if language == "zh" else "error"
     lines = _detail_lines(error)
     if error.hint or not lines:
         lines.append(("try", error.hint or _next_command(error, argv)))
-    labelled = [(_label(key, language), value) for key, value in lines]
-    return f"{word}: {output.plain(error.message)}\n{output.facts(labelled)}"
+    if language == "zh":
+        from hermes_cron.cli import problems_zh
+
+        said = f"{_LABELS_ZH['error']}：{problems_zh.message(error.message)}"
+        lines = [(_label(key, language), problems_zh.hint(value)) for key, value in lines]
+    else:
+        said = f"error: {error.message}"
+        lines = [(_label(key, language), value) for key, value in lines]
+    return f"{output.plain(said)}\n{output.facts(lines)}"
 
 
 def _detail_lines(error: HermesCronError) -> list[tuple[str, str]]:

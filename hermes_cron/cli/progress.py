@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from hermes_cron.cli import output, when
 from hermes_cron.cli.context import Cli
 
+if TYPE_CHECKING:
+    from hermes_cron.domain.job import Job
+
 _TEXTS = {
     "en": {
+        "head": "run {id}  {job}",
+        "seconds": "{s:.1f} s",
         "by_playbook": "playbook {skill} on {database}",
         "by_host_playbook": "playbook {skill}",
         "by_model": "{model}",
@@ -26,6 +31,8 @@ _TEXTS = {
         "left": "the scheduler ended; the run goes on when one starts: hermes-cron serve",
     },
     "zh": {
+        "head": "运行 {id}  {job}",
+        "seconds": "{s:.1f} 秒",
         "by_playbook": "playbook {skill}，数据库 {database}",
         "by_host_playbook": "playbook {skill}",
         "by_model": "{model}",
@@ -55,10 +62,25 @@ class Progress:
 
     def begin(self, run_id: str, job_name: str) -> None:
         """The first line's left part; ``prepared`` completes it."""
-        self._head = f"run {run_id}  {job_name}"
+        self._head = self._texts["head"].format(id=run_id, job=job_name)
 
     def script(self) -> None:
         self._state.note(f"{self._head}  {self._texts['by_script']}")
+
+    def followed(self, job: Job) -> None:
+        """The first line of a run that a scheduler executes, as far as is known here who will drive it."""
+        from hermes_cron.errors import HermesCronError
+
+        if job.script is not None:
+            self.script()
+            return
+        try:
+            route = self._state.app.route(job)
+        except HermesCronError:  # the run says it better
+            self._state.note(self._head)
+            return
+        self._prepared({"route": route, "model": route.model})
+        self._playbook = False  # no step of a playbook is told here: its calls are shown, as those of any run
 
     def emit(self, event: str, facts: Mapping[str, object]) -> None:
         """An event of the loop or of the playbook."""
@@ -95,7 +117,7 @@ class Progress:
     def _step(self, facts: Mapping[str, Any]) -> None:
         name = output.pad(str(facts["step"]), self._columns)
         status = str(facts["status"])
-        took = f"  {facts['elapsed_s']:.1f} s" if facts["checked"] else ""
+        took = "  " + self._texts["seconds"].format(s=facts["elapsed_s"]) if facts["checked"] else ""
         shown = output.pad(status, _STATUS_COLUMNS) if took else status
         self._state.note(f"  {name}  {shown}{took}")
 
@@ -110,7 +132,8 @@ class Progress:
     def tool(self, name: str, *, ok: bool, elapsed_ms: int) -> None:
         """A tool call that ended."""
         status = self._texts["ok"] if ok else self._texts["failed"]
-        self._state.note(f"  {output.pad(name, 21)}  {output.pad(status, _STATUS_COLUMNS)}  {elapsed_ms / 1000:.1f} s")
+        took = self._texts["seconds"].format(s=elapsed_ms / 1000)
+        self._state.note(f"  {output.pad(name, 21)}  {output.pad(status, _STATUS_COLUMNS)}  {took}")
 
     def waiting(self, busy: int) -> None:
         self._state.note("  " + self._texts["waiting"].format(busy=busy))

@@ -214,7 +214,7 @@ def _keep_cancel(state: Cli, run_id: str) -> None:
 def _follow(state: Cli, run_id: str, start: Start, progress: Progress) -> bool:
     """Show the rows of a run that a scheduler executes. Ctrl-C cancels the run; a killed command does not."""
     progress.begin(run_id, start.job.name)
-    state.note(f"run {run_id}  {start.job.name}")
+    progress.followed(start.job)
     asked = threading.Event()
 
     def stop(_number: int, _frame: object) -> None:

@@ -46,11 +46,13 @@ _TEXTS = {
         "more": "more",
         "why": "reason",
         "then": "Then a scheduler goes on with it; none is running: hermes-cron serve",
-        "error": "error",
+        "error": "error: ",
         "queued": "queued  run {id}  {job}",
         "unserved": "No scheduler is running: it starts with `hermes-cron serve`.",
         "follow": "hermes-cron runs show {id}",
         "not_run": "Nothing was run.",
+        "runs_by": "runs by", "tools": "tools", "left_out": "left out", "databases": "databases",
+        "blocked": "blocked", "system": "system", "task": "task",
     },
     "zh": {
         "verdict": "{verdict} {n}/{all} 项核查",
@@ -82,11 +84,13 @@ _TEXTS = {
         "more": "详情",
         "why": "原因",
         "then": "答复后由调度器继续；现在没有调度器：hermes-cron serve",
-        "error": "错误",
+        "error": "错误：",
         "queued": "已排队  运行 {id}  {job}",
         "unserved": "调度器没有运行：`hermes-cron serve` 启动后才会执行。",
         "follow": "hermes-cron runs show {id}",
         "not_run": "没有执行任何操作。",
+        "runs_by": "执行", "tools": "工具", "left_out": "不提供", "databases": "数据库",
+        "blocked": "已拦截", "system": "系统提示", "task": "任务",
     },
 }  # fmt: skip
 _A_PERSON = 6
@@ -215,7 +219,11 @@ def _failed(state: Cli, row: Mapping[str, Any], texts: Mapping[str, str]) -> Non
         (texts["look"], look(row["reason"], run_id=row["id"], databases=databases, error=row["error"])),
     ]
     shown = output.facts([(label, value) for label, value in facts if value])
-    state.note(f"{texts['error']}: {output.plain(message)}\n{shown}")
+    if state.lang == "zh":
+        from hermes_cron.cli import problems_zh
+
+        message = problems_zh.message(message)
+    state.note(f"{texts['error']}{output.plain(message)}\n{shown}")
 
 
 def _next_try(row: Mapping[str, Any], texts: Mapping[str, str]) -> str:
@@ -319,12 +327,17 @@ def show_preview(state: Cli, start: Start) -> None:
     if state.json:
         state.emit_json(preview)
         return
-    labels = ("runs_by", "tools", "left_out", "databases", "blocked")
-    state.out(output.facts([(label.replace("_", " "), _shown(preview[label])) for label in labels if preview[label]]))
+    from hermes_cron.cli.added import by_text, runs_by
+
+    texts = _TEXTS[state.lang]
+    rest = ("tools", "left_out", "databases", "blocked")
+    pairs = [(texts["runs_by"], by_text(runs_by(state, start.job), state.lang))]
+    pairs += [(texts[label], _shown(preview[label])) for label in rest if preview[label]]
+    state.out(output.facts(pairs))
     for part in ("system", "task"):
         if preview[part]:
-            state.out(f"\n--- {part}\n{preview[part]}")
-    state.note(_TEXTS[state.lang]["not_run"])
+            state.out(f"\n--- {texts[part]}\n{preview[part]}")
+    state.note("\n" + texts["not_run"])
 
 
 def _shown(value: object) -> str:

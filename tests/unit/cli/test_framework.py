@@ -159,7 +159,7 @@ def test_errors_are_json_with_readable_text_and_details(cli: Run) -> None:
 
 def test_an_error_in_chinese(cli: Run) -> None:
     _, _, err = cli("config", "get", "model.nmae", "--lang", "zh")
-    assert err.startswith("错误: ")
+    assert err.startswith("错误：没有设置项“model.nmae”")
     assert "相近" in err
 
 
