@@ -93,6 +93,13 @@ class Root(click.Group):
 class Noun(click.Group):
     """A group of verbs that knows other tools' words for them and names the nearest verb to a wrong one."""
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click's, with every verb's sentence whole: what does not fit goes on in the next line."""
+        verbs = [(name, command.help or "") for name, command in self.commands.items() if not command.hidden]
+        if verbs:
+            with formatter.section("Commands"):  # the heading is put into Chinese with the others (``options``)
+                formatter.write_dl([(name, text.split("\n\n")[0]) for name, text in sorted(verbs)])
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         found = self.commands.get(cmd_name)
         if found is None and (name := self._alias(cmd_name)):
