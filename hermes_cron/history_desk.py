@@ -16,6 +16,7 @@ from hermes_cron.errors import (
     Conflict,
     DiskFull,
     HermesCronError,
+    NameAmbiguous,
     NotFound,
     SecretInPlainSight,
     SnapshotFailed,
@@ -121,8 +122,23 @@ class HistoryDesk:
         return proof.of_tree(self._snapshots.objects(), commit.tree)
 
     def is_id(self, word: str) -> bool:
-        """Whether a word can be a snapshot's id, and no file of that name lies in the home."""
-        return _COMMIT.fullmatch(word) is not None and not (self._app.home.root / word).exists()
+        """Whether a word can be a snapshot's id, and no file of that name lies in the home.
+
+        Of a job that has such a name (``face``) only if there is a snapshot too.
+        """
+        if _COMMIT.fullmatch(word) is None or (self._app.home.root / word).exists():
+            return False
+        if (self._app.home.jobs / f"{word}.md").exists():
+            with contextlib.suppress(NameAmbiguous):
+                return self._is_found(word)
+        return True
+
+    def _is_found(self, word: str) -> bool:
+        try:
+            self.find(word)
+        except NotFound:
+            return False
+        return True
 
     def file(self, word: str) -> str:
         """The path of the file that a word means; of a skill its SKILL.md, of the memory MEMORY.md.

@@ -46,7 +46,7 @@ def part(snapshots: SnapshotRepository, word: str) -> Part:
         if found is not None:
             return found
         names |= {it.name for it in parts if it.kind in {Kind.JOB, Kind.SKILL}}
-        begun |= {it.path: it for it in parts if it.kind is Kind.JOB and it.name.startswith(word)}
+        begun |= {it.path: it for it in parts if it.kind is Kind.JOB and word and it.name.startswith(word)}
     if len(begun) == 1:
         return next(iter(begun.values()))
     raise _unknown(f'no file, job or skill "{word}" in the history', word, names, "hermes-cron snapshots list")

@@ -339,3 +339,23 @@ def test_every_mistake_has_its_code_and_a_next_step(cli: Run, past: Past, argv: 
     told = json.loads(cli(*argv, "--json").err)["error"]
     assert all(told[key] for key in ("code", "message", "hint"))
     assert tree_sha(past.home) == before
+
+
+@pytest.mark.parametrize(
+    "argv", [("snapshots", "restore", "FIRST", "", "-y"), ("log", ""), ("blame", ""), ("diff", "")]
+)
+def test_an_empty_word_means_nothing(cli: Run, past: Past, argv: tuple[str, ...]) -> None:
+    """``"$FILE"`` of a variable that is not set: it is no beginning of the only job's name."""
+    past.by_run("r1", {"jobs/daily.md": JOB.replace("9am", "8am")})
+    ran = cli(*(past.first if word == "FIRST" else word for word in argv))
+    assert ran.rc == 3, ran.out
+    assert 'job or skill ""' in ran.err
+    assert past.text("jobs/daily.md") == JOB.replace("9am", "8am")
+
+
+def test_a_job_whose_name_could_be_an_id_is_that_job(cli: Run, past: Past) -> None:
+    past.by_run("r1", {"jobs/face.md": JOB})
+    past.by_run("r2", {"jobs/face.md": JOB.replace("9am", "8am")})
+    assert "+schedule: every day 8am" in cli("snapshots", "diff", past.first, "face").out
+    assert cli("diff", "face").rc == 0
+    assert cli("diff", "facf").rc == 3
