@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from hermes_cron.databases.registry import DatabaseRegistry
     from hermes_cron.delivery.registry import TargetRegistry
+    from hermes_cron.desks.history import HistoryDesk
+    from hermes_cron.desks.runs import RunDesk
+    from hermes_cron.desks.sessions import SessionDesk
     from hermes_cron.domain.command import ProcessGroup
     from hermes_cron.domain.database import DatabaseConfig
     from hermes_cron.domain.event import Event, SecurityFinding
@@ -31,14 +34,12 @@ if TYPE_CHECKING:
     from hermes_cron.domain.target import TargetConfig
     from hermes_cron.domain.transcript import Header, Message, Usage
     from hermes_cron.experience.skills import Readings, Root, SkillLibrary
-    from hermes_cron.history_desk import HistoryDesk
     from hermes_cron.jobs.files import JobFiles
     from hermes_cron.jobs.load import Known
     from hermes_cron.jobs.watch import Watcher
     from hermes_cron.models.endpoint import Endpoint
     from hermes_cron.models.prices import Prices
     from hermes_cron.ports import Journal, Purse
-    from hermes_cron.run_desk import RunDesk
     from hermes_cron.runner.prompt import LastRun
     from hermes_cron.runner.route import Route
     from hermes_cron.runner.runner import PlaybookProgram, Runner
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from hermes_cron.scheduler.sending import Sender
     from hermes_cron.scheduler.service import Service
     from hermes_cron.scheduler.timers import Wakes
-    from hermes_cron.session_desk import SessionDesk
     from hermes_cron.snapshots.repository import SnapshotRepository
     from hermes_cron.store.engine import Store
     from hermes_cron.store.jobs import Source, Synced, Understood
@@ -708,21 +708,21 @@ class App:
     @cached_property
     def runs(self) -> RunDesk:
         """Runs as a person starts, stops and reads them."""
-        from hermes_cron.run_desk import RunDesk
+        from hermes_cron.desks.runs import RunDesk
 
         return RunDesk(self)
 
     @cached_property
     def sessions(self) -> SessionDesk:
         """What was said in sessions, as people and runs look it up."""
-        from hermes_cron.session_desk import SessionDesk
+        from hermes_cron.desks.sessions import SessionDesk
 
         return SessionDesk(self)
 
     @cached_property
     def history(self) -> HistoryDesk:
         """The history of the home as a person looks at it, restores from it and undoes."""
-        from hermes_cron.history_desk import HistoryDesk
+        from hermes_cron.desks.history import HistoryDesk
 
         return HistoryDesk(self)
 

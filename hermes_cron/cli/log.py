@@ -12,8 +12,8 @@ from hermes_cron.cli.context import Cli
 from hermes_cron.cli.snapshot_words import bearing
 
 if TYPE_CHECKING:
+    from hermes_cron.desks.history_plan import Version
     from hermes_cron.domain.home_part import Part
-    from hermes_cron.history_plan import Version
 
 app = typer.Typer(help="The versions of a file, job, skill or the memory.", add_completion=False)
 

@@ -13,7 +13,7 @@ from hermes_cron.cli.who import person
 from hermes_cron.errors import Conflict, PersonNeeded
 
 if TYPE_CHECKING:
-    from hermes_cron.history_plan import Done, Row, Task
+    from hermes_cron.desks.history_plan import Done, Row, Task
 
 _TEXTS: dict[str, dict[str, str]] = {
     "en": {

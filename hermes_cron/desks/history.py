@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from hermes_cron.desks.history_plan import Asked, Done, RunFacts, Task, Version
 from hermes_cron.domain.delivery import DeliveryState
 from hermes_cron.errors import (
     ConfigError,
@@ -22,7 +23,6 @@ from hermes_cron.errors import (
     SnapshotFailed,
     Usage,
 )
-from hermes_cron.history_plan import Asked, Done, RunFacts, Task, Version
 from hermes_cron.settings import Settings
 
 if TYPE_CHECKING:
@@ -158,25 +158,25 @@ class HistoryDesk:
 
     def part(self, word: str) -> Part:
         """What a word means. Raises ``NotFound``, ``NameAmbiguous``."""
-        from hermes_cron import history_parts
+        from hermes_cron.desks import history_parts
 
         return history_parts.part(self._snapshots, word)
 
     def skill(self, word: str) -> Part:
         """A skill of the home. Raises ``NotFound``, ``NameAmbiguous``."""
-        from hermes_cron import history_parts
+        from hermes_cron.desks import history_parts
 
         return history_parts.skill(self._snapshots, word)
 
     def path(self, word: str) -> str:
         """A path as the history has it."""
-        from hermes_cron import history_parts
+        from hermes_cron.desks import history_parts
 
         return history_parts.path_of(self._app.home.root, word)
 
     def versions(self, path: str) -> list[Version]:
         """Oldest first."""
-        from hermes_cron.history_task import versions
+        from hermes_cron.desks.history_task import versions
 
         commits = {it.id: it for it in self.commits()}
         return versions(self._snapshots.objects(), commits, [path])[path] if commits else []
@@ -262,7 +262,7 @@ class HistoryDesk:
         return self._task(Asked(verb="undo", commit=taken[0], undoes=ids, run=run), plan)
 
     def _task(self, asked: Asked, plan: Plan) -> Task:
-        from hermes_cron.history_task import described
+        from hermes_cron.desks.history_task import described
 
         return described(self._snapshots, asked, plan, secret=self._app.vault.finder())
 

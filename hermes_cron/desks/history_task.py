@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hermes_cron.desks.history_plan import Asked, Clashing, Kept, Task, Version, parts_of, rows, skills_of
 from hermes_cron.domain.home_part import Kind
-from hermes_cron.history_plan import Asked, Clashing, Kept, Task, Version, parts_of, rows, skills_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

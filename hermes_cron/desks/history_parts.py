@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hermes_cron.desks.history_plan import SKILL_FILE, parts_of, skills_of
 from hermes_cron.domain.home_part import Kind, Part
 from hermes_cron.errors import NameAmbiguous, NotFound
-from hermes_cron.history_plan import SKILL_FILE, parts_of, skills_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
