@@ -2,47 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hermes_cron.domain.transcript import Message
 
+_TEXTS = {
+    "en": {
+        "unfinished": "**Not finished**: {headline}.",
+        "done": "Done so far: {iterations}, {results} ({errors} failed).",
+        "model_call": "1 model call", "model_calls": "{n:,} model calls",
+        "tool_call": "1 tool call", "tool_calls": "{n:,} tool calls",
+        "words": "**Last words of the model**", "results": "**Last results**",
+        "cut": " [... {n:,} characters cut]",
+    },
+    "zh": {
+        "unfinished": "**未完成**：{headline}。",
+        "done": "到此为止：{iterations}，{results}（失败 {errors} 次）。",
+        "model_call": "模型调用 1 次", "model_calls": "模型调用 {n:,} 次",
+        "tool_call": "工具调用 1 次", "tool_calls": "工具调用 {n:,} 次",
+        "words": "**模型最后的话**", "results": "**最后的结果**",
+        "cut": " [... 略去 {n:,} 个字符]",
+    },
+}  # fmt: skip
 _LAST_RESULTS = 5
 _LINE = 200
 _WORDS = 4_000
 
 
 def partial_summary(messages: Sequence[Message], *, headline: str, iterations: int, tool_errors: int) -> str:
-    """Markdown: what stopped the run, how far it came, the model's last words, the last results as single lines."""
+    """Markdown: what stopped the run, how far it came, the model's last words, the last results as single lines.
+
+    In the language of the task.
+    """
+    texts = _TEXTS[_language(messages)]
     calls = {call["id"]: call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
     results = [message for message in messages if message.get("role") == "tool"]
     parts = [
-        f"**Not finished**: {headline.rstrip('.')}.",
-        f"Done so far: {_count(iterations, 'model call')}, {_count(len(results), 'tool call')} ({tool_errors} failed).",
+        texts["unfinished"].format(headline=headline.rstrip(".")),
+        texts["done"].format(
+            iterations=_count(texts, "model_call", iterations),
+            results=_count(texts, "tool_call", len(results)),
+            errors=tool_errors,
+        ),
     ]
-    if said := _last_words(messages):
-        parts.append(f"**Last words of the model**\n\n{said}")
+    if said := _last_words(messages, texts):
+        parts.append(f"{texts['words']}\n\n{said}")
     if results:
         lines = [
-            f"- {calls.get(message.get('tool_call_id'), 'tool')}: {_first_line(str(message.get('content') or ''))}"
+            f"- {calls.get(message.get('tool_call_id'), 'tool')}: "
+            + _bounded(" ".join(str(message.get("content") or "").split()), _LINE, texts)
             for message in results[-_LAST_RESULTS:]
         ]
-        parts.append("**Last results**\n\n" + "\n".join(lines))
+        parts.append(f"{texts['results']}\n\n" + "\n".join(lines))
     return "\n\n".join(parts)
 
 
-def _last_words(messages: Sequence[Message]) -> str:
+def _language(messages: Sequence[Message]) -> str:
+    from hermes_cron.domain.schedule.phrase import language
+
+    task = next((message.get("content") for message in messages if message.get("role") == "user"), None)
+    return language(task if isinstance(task, str) else "")
+
+
+def _last_words(messages: Sequence[Message], texts: Mapping[str, str]) -> str:
     for message in reversed(messages):
         text = message.get("content")
         if message.get("role") == "assistant" and isinstance(text, str) and text.strip():
-            text = text.strip()
-            return text if len(text) <= _WORDS else f"{text[:_WORDS]} [... {len(text) - _WORDS:,} characters cut]"
+            return _bounded(text.strip(), _WORDS, texts)
     return ""
 
 
-def _first_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE else f"{line[:_LINE]} [... {len(line) - _LINE:,} characters cut]"
+def _bounded(text: str, most: int, texts: Mapping[str, str]) -> str:
+    return text if len(text) <= most else text[:most] + texts["cut"].format(n=len(text) - most)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _count(texts: Mapping[str, str], word: str, number: int) -> str:
+    return texts[word if number == 1 else f"{word}s"].format(n=number)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from zoneinfo import ZoneInfo
 
 from hermes_cron.agent.stop import LoopResult
+from hermes_cron.domain import when
 from hermes_cron.domain.answer import Answer, read
 from hermes_cron.domain.fault import of_the_model
+from hermes_cron.domain.notice import language_of
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.transcript import Header
 from hermes_cron.errors import EmptyReply, ModelRefused
@@ -68,14 +71,25 @@ def skills_of(header: Header) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_SKILL.findall(header.system)))  # nothing inside a fence can imitate one
 
 
+_NOT_OK = {
+    "en": {"run": "Run {id}, {due}.", "by_hand": "by hand", "due": "due {at}"},
+    "zh": {"run": "运行 {id}，{due}。", "by_hand": "手动", "due": "应于 {at} 执行"},
+}
+
+
 def report_text(taken: TakenRun, outcome: Outcome) -> str:
     """What ``outputs/`` keeps: the report, or what failed and what was known so far."""
     if outcome.state is RunState.OK:
         return outcome.text
-    due = "by hand" if taken.scheduled_at is None else f"due {taken.scheduled_at.isoformat()}"
+    lang = language_of(taken.job)
+    texts = _NOT_OK[lang]
+    due = texts["by_hand"]
+    if taken.scheduled_at is not None:
+        zone = ZoneInfo(taken.job.timezone)
+        due = texts["due"].format(at=f"{when.whole(taken.scheduled_at, zone, lang)} ({zone.key})")
     lines: Sequence[str] = [
         f"# {taken.job.name}: {outcome.state.value}" + (f" ({outcome.reason})" if outcome.reason else ""),
-        f"Run {taken.id}, {due}.",
+        texts["run"].format(id=taken.id, due=due),
         *([outcome.error] if outcome.error and outcome.error not in outcome.text else []),
         *(["", outcome.text] if outcome.text else []),
     ]

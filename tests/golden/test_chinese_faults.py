@@ -81,3 +81,20 @@ def test_a_run_by_hand_in_chinese_has_no_english_line(tmp_path: Path, run_cli: C
 def test_a_sentence_that_is_not_known_stays(english: str) -> None:
     assert problems_zh.message(english) == english
     assert problems_zh.hint(english) == english
+
+
+def test_what_is_kept_of_a_run_that_failed_is_in_the_language_of_its_task(run_cli: Cli, home: Home) -> None:
+    from hermes_cron.testing import StubServer
+
+    look = {"tool_calls": [{"name": "now", "arguments": {}}]}
+    for name, task in (("zh", "看看时间"), ("en", "look at the time")):
+        write_job(home, name, "schedule: every day 9am", "tools: [now]", "limits: {iterations: 1}", prompt=task)
+    with StubServer([look, look]) as stub:
+        env = {"OPENAI_BASE_URL": stub.base_url, "OPENAI_API_KEY": "k", "HERMES_CRON_MODEL": "m"}
+        chinese, english = (run_cli("run", name, env=env).out.splitlines() for name in ("zh", "en"))
+    assert re.fullmatch(r"运行 r\w+，手动。", chinese[1])
+    assert chinese[3].startswith("**未完成**：")
+    assert chinese[5] == "到此为止：模型调用 1 次，工具调用 1 次（失败 0 次）。"
+    assert chinese[7] == "**最后的结果**"
+    assert re.fullmatch(r"Run r\w+, by hand\.", english[1])
+    assert english[5] == "Done so far: 1 model call, 1 tool call (0 failed)."
