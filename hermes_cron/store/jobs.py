@@ -426,12 +426,9 @@ class _Apply:
         if self._taken("", key):
             self.done.broken.append((read.name, _TAKEN))
             return
-        gone = self._removed(key, read.hash)
-        if gone is not None:
-            self._come_back(gone, change, read, said)
-            return
+        uid = uuid.uuid4().hex
         row = {
-            "uid": uuid.uuid4().hex,
+            "uid": uid,
             "name": read.name,
             "name_key": key,
             "file_name": read.file_name,
@@ -454,38 +451,12 @@ class _Apply:
         self.done.added.append(read.name)
         self._time(row, said.job)
 
-    def _removed(self, key: str, content: str) -> RowMapping | None:
-        """The job of this name that was removed last, if it said what the new file says: it was brought back."""
-        query = select(_jobs).where(_jobs.c.name_key == key, _jobs.c.removed_at.is_not(None))
-        last = self.conn.execute(query.order_by(_jobs.c.removed_at.desc()).limit(1)).mappings().first()
-        return last if last is not None and last["file_hash"] == content else None
-
-    def _come_back(self, row: RowMapping, change: _Change, read: _Read, said: Understood) -> None:
-        """With its runs, incidents and counts. Nothing was due while it was gone."""
-        begins = max(self.now, row["settled_until"])
-        self._set(
-            row["uid"], removed_at=None, removed_by=None, name=read.name, file_name=read.file_name,
-            file_stat=read.stat, broken=said.broken, summary=said.summary, settled_until=begins,
-            anchor=change.anchor or self.now,
-            **({} if said.job is None else {"spec": dump_job(said.job)}),
-        )  # fmt: skip
-        self._note(said)
-        if said.job is None:
-            self.done.broken.append((read.name, said.broken or ""))
-            return
-        self.done.added.append(read.name)
-        self._begin(row, said.job, begins, row["fired"])
-
     def _time(self, row: Row, job: Job) -> None:
         """Begin a revision if the timing is another one; settle the old one first."""
         columns = timing_columns(job)
         current = (
             self.conn.execute(
-                select(_revisions).where(
-                    _revisions.c.job_uid == row["uid"],
-                    _revisions.c.revision == row["revision"],
-                    _revisions.c.effective_until.is_(None),
-                )
+                select(_revisions).where(_revisions.c.job_uid == row["uid"], _revisions.c.revision == row["revision"])
             )
             .mappings()
             .first()
@@ -498,10 +469,6 @@ class _Apply:
             self._settle(row, None)
             fired = self.conn.execute(select(_jobs.c.fired).where(_jobs.c.uid == row["uid"])).scalar_one()
             self._close_revision(row, begins)
-        self._begin(row, job, begins, fired)
-
-    def _begin(self, row: Row, job: Job, begins: datetime, fired: int) -> None:
-        """A new revision."""
         number = row["revision"] + 1
         self.conn.execute(
             insert(_revisions),
@@ -510,7 +477,7 @@ class _Apply:
                 "revision": number,
                 "effective_from": begins,
                 "actor": self.stamp.actor,
-                **timing_columns(job),
+                **columns,
             },
         )
         over = job.max_runs is not None and fired >= job.max_runs

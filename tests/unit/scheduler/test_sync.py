@@ -71,54 +71,11 @@ def test_a_removed_job_leaves_its_row_and_a_new_one_of_that_name_is_another_job(
     assert world.sync().removed == ("a",)
     assert world.job("a")["removed_by"] == "test"
     assert world.history("a") == [("01 12:05", "skipped", "removed")]
-    world.at("12:08").write("a", "schedule: */5 * * * *\nprompt: other")
+    world.at("12:08").write("a", "schedule: */5 * * * *")
     assert world.sync().added == ("a",)
     assert world.job("a")["uid"] != uid
     world.at("12:10").claim()
     assert (world.proof().due, world.proof().missing, world.proof().surplus) == (2, (), 0)
-
-
-@pytest.mark.parametrize("schedule", ["*/5 * * * *", "every 300"])
-def test_a_removed_job_that_is_brought_back_is_the_job_it_was(world: Any, schedule: str) -> None:
-    """What undo and restore do: its runs and counts are there again, and nothing was due while it was gone."""
-    text = f"schedule: {schedule}\nmax_runs: 3"
-    world.write("a", text)
-    world.sync()
-    uid = world.job("a")["uid"]
-    world.at("12:05").claim()
-    (run,) = world.take()
-    world.finish(run)
-    (world.home.jobs / "a.md").unlink()
-    assert world.at("12:06").sync().removed == ("a",)
-    world.at("12:58").write("a", text)
-    assert world.sync().added == ("a",)
-    back = world.job("a")
-    assert (back["uid"], back["removed_at"], back["removed_by"], back["fired"]) == (uid, None, None, 1)
-    due = {"*/5 * * * *": ["13:00", "13:05"], "every 300": ["13:03", "13:08"]}[schedule]
-    for at in (*due, "13:30"):
-        world.at(at).claim()
-        for again in world.take():
-            world.finish(again)
-    assert world.history("a") == [("01 12:05", "ran", None), *((f"01 {at}", "ran", None) for at in due)]
-    assert (world.proof().due, world.proof().missing, world.proof().surplus) == (3, (), 0)
-
-
-def test_a_broken_job_that_is_brought_back_begins_when_it_is_right_again(world: Any) -> None:
-    world.write("a", "schedule: */5 * * * *")
-    world.sync()
-    uid = world.job("a")["uid"]
-    world.write("a", "bad")
-    world.at("12:01").sync()
-    (world.home.jobs / "a.md").unlink()
-    world.at("12:07").sync()
-    world.at("12:20").write("a", "bad")
-    world.sync()
-    assert (world.job("a")["uid"], world.job("a")["next_due"]) == (uid, None)
-    world.at("12:32").write("a", "schedule: */5 * * * *")
-    world.sync()
-    world.at("12:35").claim()
-    assert [(at, state) for at, state, _ in world.history("a")] == [("01 12:05", "skipped"), ("01 12:35", "ran")]
-    assert (world.proof().missing, world.proof().surplus) == ((), 0)
 
 
 def test_removal_takes_back_runs_that_did_not_start(world: Any) -> None:
