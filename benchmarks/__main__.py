@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.figures import show
 
-NAMES = ("startup", "scheduler", "agents", "loop_floor", "memory", "deliveries", "snapshots", "search")
+NAMES = ("startup", "scheduler", "agents", "loop_floor", "takeover", "memory", "deliveries", "snapshots", "search")
 
 
 def main() -> int:

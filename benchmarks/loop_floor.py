@@ -3,7 +3,7 @@
 Both loops talk to a stub server in a process of its own on loopback and send the same tools and messages. Ours is the
 real one, a no-op read tool in its box: every reply and every result is committed to the store, ``synchronous=FULL``.
 The bare one, which is what a reader of the openai package's README would write, keeps nothing. They take turns, so
-that a slow moment meets both.
+that a slow moment meets both. A third loop calls a tool with an effect, whose intent and receipt are kept besides.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -29,7 +30,7 @@ from hermes_cron.agent.loop import AgentRun, run_agent
 from hermes_cron.clock import SystemClock
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.job import Job
-from hermes_cron.domain.run import TakenRun
+from hermes_cron.domain.run import Effect, TakenRun
 from hermes_cron.domain.transcript import Header
 from hermes_cron.environments.local import run as run_command
 from hermes_cron.home import Home
@@ -100,13 +101,15 @@ class Noop(Arguments):
 
 
 NOOP = Tool(name="noop", toolset="clock", description="Does nothing.", arguments=Noop, handler=lambda *_: RESULT)
+ACTING = replace(NOOP, effect=Effect.EFFECT)
+EFFECT_LIMIT = 1.3
 
 
-def our_loop(model: OpenAICompatible, calls: int) -> float:
+def our_loop(model: OpenAICompatible, calls: int, tool: Tool = NOOP) -> float:
     """Seconds of the real loop: agent, tool box, journal and store, until its budget of ``calls`` is used up."""
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "state.db") as store:
         journal = _journal(store)
-        box = ToolBox({"noop": NOOP}, _context(Path(folder)))
+        box = ToolBox({"noop": tool}, _context(Path(folder)))
         run = AgentRun(
             model=model,
             toolbox=box,
@@ -195,15 +198,21 @@ def run() -> list[Figure]:
         bare_loop(client, 2)
         our_loop(model, 2)
         for calls, limit in LIMITS.items():
-            bare, ours, commits = [], [], []
+            bare, ours, acting, commits = [], [], [], []
             for _ in range(ROUNDS[calls]):
                 bare.append(bare_loop(client, calls) / calls * 1000)
                 ours.append(our_loop(model, calls) / calls * 1000)
+                acting.append(our_loop(model, calls, ACTING) / calls * 1000)
                 commits.append(commit_ms())
             ratio = statistics.median(ours) / statistics.median(bare)
             note = f"ms a step, min/median/max: ours {spread(ours)}, bare {spread(bare)}, a commit {spread(commits)}"
             figures.append(
                 Figure(name=f"agent loop, {calls} calls", value=ratio, unit="x bare", limit=limit, note=note)
+            )
+            dearer = statistics.median(acting) / statistics.median(ours)
+            note = f"ms a step with an intent and a receipt, min/median/max: {spread(acting)}"
+            figures.append(
+                Figure(name="  an effect each call", value=dearer, unit="x read", limit=EFFECT_LIMIT, note=note)
             )
         model.close()
     return figures
