@@ -228,7 +228,7 @@ def test_a_receiver_that_repeats_a_key_shows_it_to_nobody(home: Home, run_cli: R
         added = run_cli(*argv, env={"KEY": KEY})
     assert added.rc == 0
     assert KEY not in added.out + added.err
-    assert "signed with [secret:target-x-key]" in added.err
+    assert "signed with [secret:" in added.err
 
 
 def test_mail_is_added_and_a_login_without_tls_is_refused(home: Home, run_cli: RunCli) -> None:
