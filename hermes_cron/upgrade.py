@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 
 from hermes_cron import __version__, files
@@ -96,7 +97,8 @@ class Upgrade:
                 raise Conflict("another hermes-cron upgraded the store meanwhile", hint="hermes-cron upgrade")
             snapshot = self._snapshot(f"before the upgrade from schema {situation.found} to {situation.newest}")
             name = f"before-schema-{situation.newest}-{default_name(self._home.root, now)}"
-            backup = create(self._home.root, self._home.root / "backups" / name, at=now, version=__version__).file
+            place = _free(self._home.root / "backups" / name)
+            backup = create(self._home.root, place, at=now, version=__version__).file
             note = {"found": situation.found, "newest": situation.newest, "backup": str(backup)}
             files.write_atomic(
                 self._home.run / _NOTE, json.dumps(note | {"began_at": now.isoformat()}).encode(), mode=0o600
@@ -157,3 +159,9 @@ def unfinished(home: Home) -> Unfinished | None:
 def _title(sql: str) -> str:
     """A migration's first line says what it brings."""
     return sql.split("\n", 1)[0].removeprefix("-- ").rstrip(".")
+
+
+def _free(wanted: Path) -> Path:
+    """The name, or the first one with a number that nobody has: an upgrade that died may have been this very second."""
+    numbered = (wanted.with_name(f"{number}-{wanted.name}") for number in count(2))
+    return next(path for path in chain((wanted,), numbered) if not path.exists())

@@ -137,7 +137,8 @@ class _Talk:
 
     def broken(self, error: Exception) -> Answer:
         """A fault on the way, by how far the conversation was."""
-        if self.deadline.passed or isinstance(error, TimeoutError):
+        # smtplib calls a silence of the server a closed connection, raised while the time-out was handled.
+        if self.deadline.passed or isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
             text = f"{self.place}: no answer within {self._config.timeout_s:g} s"
         elif isinstance(error, OSError) and error.strerror:
             text = f"{self.place}: {error.strerror}"

@@ -219,3 +219,13 @@ def _check_after_kill(home: Home, run_cli: RunCli, before: dict[str, Any], point
     with Store(home.store) as store, store.read() as conn:
         assert conn.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
     return f"{state}, told" if told else state
+
+
+def test_the_backup_of_an_upgrade_that_died_this_very_second_does_not_stop_the_next(tmp_path: Path) -> None:
+    from hermes_cron.upgrade import _free
+
+    wanted = tmp_path / "before.tar.gz"
+    assert _free(wanted) == wanted
+    wanted.touch()
+    (tmp_path / "2-before.tar.gz").touch()
+    assert _free(wanted) == tmp_path / "3-before.tar.gz"
