@@ -86,11 +86,14 @@ def _process_ends(cancel: Flag) -> bool:
     return isinstance(cancel, Halt) and cancel.why in {Why.RELEASED, Why.SHUTDOWN}
 
 
-def wants_more(taken: TakenRun, outcome: Outcome, messages: Iterable[Message]) -> bool:
-    """Whether the agent gets the evidence and another try: counted in the transcript, so that a crash forgets none."""
+def wants_more(taken: TakenRun, outcome: Outcome, messages: Callable[[], Iterable[Message]]) -> bool:
+    """Whether the agent gets the evidence and another try: counted in the transcript, so that a crash forgets none.
+
+    ``messages`` is asked only where a check failed.
+    """
     if outcome.verdict is not Verdict.CHECK_FAILED:
         return False
-    tries = [it for it in messages if it["role"] == "user" and str(it["content"]).startswith(_ONCE_MORE)]
+    tries = [it for it in messages() if it["role"] == "user" and str(it["content"]).startswith(_ONCE_MORE)]
     return len(tries) < taken.job.on_check_failure.attempts
 
 

@@ -242,7 +242,7 @@ class Runner:
         """A playbook is told nothing: its steps say the same again."""
         if session.header.playbook is not None or going.cancel.is_set() or outcome.state is not RunState.OK:
             return False
-        return wants_more(going.taken, outcome, session.journal.messages())
+        return wants_more(going.taken, outcome, session.journal.messages)
 
     def _agent(self, going: Going, session: _Session) -> Outcome:
         """The loop, from where the session stands to its end or its next pause. A playbook costs nothing."""
