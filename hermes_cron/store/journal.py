@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -90,6 +90,11 @@ _USE = Prepared(
 )  # fmt: skip
 
 
+def _shallow(value: Header | Usage) -> dict[str, Any]:
+    """The fields in their order; ``asdict`` would copy every tool schema of the header, key by key."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
 def encode(value: object) -> bytes:
     """JSON as stored and as sent: no escapes for Chinese, no blanks, keys in the order they were given."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
@@ -128,7 +133,7 @@ class SqlJournal:
         """A new session with its row 0 and first messages, in one commit."""
         session_id = uuid.uuid4().hex
         now = clock.now()
-        rows = [("header", asdict(header)), *((message["role"], message) for message in messages)]
+        rows = [("header", _shallow(header)), *((message["role"], message) for message in messages)]
         values = [
             {"session_id": session_id, "seq": seq, "role": role, "body": encode(body), "at": now}
             for seq, (role, body) in enumerate(rows)
@@ -265,7 +270,7 @@ class SqlJournal:
         usage = reply.usage
         assert usage is not None  # noqa: S101  # the caller looked
         return {
-            **asdict(usage),
+            **_shallow(usage),
             "session_id": self.session_id,
             "seq": seq,
             "run_id": self._run_id,
