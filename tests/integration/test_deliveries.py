@@ -378,6 +378,7 @@ def test_a_receiver_that_hangs_delays_no_run(home: Home, run_cli: RunCli, tmp_pa
             until(lambda: "ServeReady" in _log(home), "it serves")
             at(clock, "2026-12-01T12:05:00Z")
             until(lambda: len(receiver.got) == 2, "two reports hang")
+            until(lambda: _log(home).count("RunFinished") == 5, "the runs of the first instant ended")
             at(clock, "2026-12-01T12:10:00Z")
             until(lambda: _log(home).count("RunFinished") == 10, "all runs of both instants ended")
             process.send_signal(signal.SIGTERM)
