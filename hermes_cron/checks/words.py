@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from hermes_cron.domain import clip
 from hermes_cron.domain.check import Check, CheckKind
 
 DETAIL_MAX = 300
@@ -39,5 +40,4 @@ def _value(value: Any) -> str:
 
 def one_line(text: str, cap: int = DETAIL_MAX) -> str:
     """Printable, on one line, at most ``cap`` characters."""
-    said = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-    return said if len(said) <= cap else f"{said[: cap - 3]}..."
+    return clip.one_line(text, cap, mark="...")

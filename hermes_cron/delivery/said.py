@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.delivery import Answer, Heard
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ def line(text: str | bytes, limit: int = _LINE) -> str:
     """Foreign text as one line without control characters, at most ``limit`` characters."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
-    words = " ".join("".join(each if each.isprintable() else " " for each in text).split())
-    return words if len(words) <= limit else words[: limit - 1] + "…"
+    return one_line(text, limit)
 
 
 def heard(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> Answer:

@@ -61,6 +61,15 @@ def clip(text: str, cap_bytes: int, *, total: int = 0) -> tuple[str, str | None]
     return held.text(), held.cut()
 
 
+def one_line(text: str, limit: int, *, mark: str = "…") -> str:
+    """Foreign text for a line: white space and what does not print (control codes, direction marks) become spaces.
+
+    At most ``limit`` characters, ``mark`` among them where something was cut.
+    """
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return line if len(line) <= limit else line[: limit - len(mark)] + mark
+
+
 def _whole_characters_end(data: bytes) -> bytes:
     """Drops an unfinished character at the end (at most three bytes of UTF-8)."""
     for back in range(1, min(4, len(data) + 1)):

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from hermes_cron.domain import when
+from hermes_cron.domain import clip, when
 from hermes_cron.domain.check import CheckResult, Verdict
 from hermes_cron.domain.ending import Ending
 from hermes_cron.domain.job import Job
@@ -54,9 +54,8 @@ def language_of(job: Job) -> str:
 
 
 def one_line(text: str, limit: int = LINE) -> str:
-    """White space and what does not print (control codes, direction marks) become spaces; cut with an ellipsis."""
-    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    """Foreign text as ``clip.one_line`` shows it, no longer than a message's line."""
+    return clip.one_line(text, limit)
 
 
 def report(ending: Ending) -> Text:

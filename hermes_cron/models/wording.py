@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from hermes_cron.domain.clip import one_line
+
 _SHOWN = 200  # characters of a foreign body that an error quotes
 
 
@@ -17,8 +19,7 @@ def error_text(error: object, *, limit: int = _SHOWN) -> str:
 
 def quote(text: str, *, limit: int = _SHOWN) -> str:
     """One line, shortened; control characters are dropped, so that a server cannot colour a terminal."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text[: limit * 4]).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return one_line(text[: limit * 4], limit)
 
 
 def kind_of(value: object) -> str:
