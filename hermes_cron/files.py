@@ -41,7 +41,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         temp = _temporary(target, data, _kept_mode(target) if mode is None else mode)
         with _discarded(temp):
             temp.replace(target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
 
 
 def create_new(path: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -65,7 +65,7 @@ def create_new(path: Path, data: bytes, *, mode: int | None = None) -> None:
                 if error.errno not in _NO_LINKS:
                     raise
                 _create_in_place(path, data, mode)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def replace_if_unchanged(path: Path, data: bytes, expected_sha256: str) -> None:
@@ -85,7 +85,7 @@ def replace_if_unchanged(path: Path, data: bytes, expected_sha256: str) -> None:
             if sha256_of(target) != expected_sha256:
                 raise Conflict(f"{path} was changed meanwhile; that version is kept", hint="look at it, then try again")
             temp.replace(target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
 
 
 def sha256_of(path: Path) -> str | None:
@@ -100,16 +100,16 @@ def move(source: Path, target: Path) -> None:
     """Rename within a file system, durable on return. Replaces ``target``; callers choose a free name."""
     with explained(target):
         source.replace(target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
         if source.parent != target.parent:
-            _sync_folder(source.parent)
+            sync_folder(source.parent)
 
 
 def remove(path: Path) -> None:
     """Unlink, durable on return. FileNotFoundError passes: the caller knows what a missing file means."""
     try:
         path.unlink()
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -158,7 +158,7 @@ def _temporary(target: Path, data: bytes, mode: int | None) -> Path:
         with os.fdopen(descriptor, "wb", buffering=0) as file:
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
-            _write_all(file.fileno(), data)
+            write_all(file.fileno(), data)
             os.fsync(file.fileno())
     except BaseException:
         temp.unlink(missing_ok=True)
@@ -166,7 +166,8 @@ def _temporary(target: Path, data: bytes, mode: int | None) -> Path:
     return temp
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def write_all(descriptor: int, data: bytes) -> None:
+    """Every byte: one ``write`` may take a part only."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
@@ -178,7 +179,7 @@ def _create_in_place(path: Path, data: bytes, mode: int | None) -> None:
     except FileExistsError as error:
         raise Conflict(f"{path} already exists") from error
     try:
-        _write_all(descriptor, data)
+        write_all(descriptor, data)
         os.fsync(descriptor)
     except BaseException:
         path.unlink(missing_ok=True)
@@ -199,7 +200,8 @@ def _kept_mode(target: Path) -> int | None:
         return None
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make what was created, renamed or removed in it durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -218,6 +220,7 @@ def _discarded(temp: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
+    """The disk's fault as ``DiskFull`` or ``NotWritable``, naming ``path``."""
     try:
         yield
     except OSError as error:

@@ -20,11 +20,11 @@ from hermes_cron.backup import history, parts, store_copy
 from hermes_cron.backup.archive import MANIFEST, Writer, name_of
 from hermes_cron.backup.manifest import HISTORY, STORE, Entry, Key, Kind, LeftOut, Manifest, StoreFacts
 from hermes_cron.backup.parts import Found, shown
-from hermes_cron.backup.staging import staging, sync_folder
+from hermes_cron.backup.staging import staging
 from hermes_cron.backup.steady import Unreadable, steady
 from hermes_cron.backup.verify import Verified, verify_in
 from hermes_cron.errors import BackupDamaged, Conflict
-from hermes_cron.files import explained
+from hermes_cron.files import explained, sync_folder
 
 SUFFIX = ".tar.gz"
 

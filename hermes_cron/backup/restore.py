@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_cron.backup.manifest import Kind
-from hermes_cron.backup.staging import staging, sync_folder
+from hermes_cron.backup.staging import staging
 from hermes_cron.backup.unpack import unpack
 from hermes_cron.backup.verify import Verified, check
 from hermes_cron.errors import Conflict
-from hermes_cron.files import explained
+from hermes_cron.files import explained, sync_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

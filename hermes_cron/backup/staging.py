@@ -56,15 +56,6 @@ def remove_tree(folder: Path) -> None:
     shutil.rmtree(os.fsencode(folder))
 
 
-def sync_folder(folder: Path) -> None:
-    """Make what was renamed in it durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _made(beside: Path) -> tuple[Path, int]:
     """Whoever found it before it was locked took it for a dead process's and removed it: then it is made anew."""
     while True:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hermes_cron.domain.delivery import Answer, Heard, Message
 from hermes_cron.errors import Refused
+from hermes_cron.files import sync_folder, write_all
 
 if TYPE_CHECKING:
     from hermes_cron.home import Home
@@ -65,12 +66,12 @@ class AppendedFile:
             if message.again and _stands(descriptor, message, entry):
                 return Answer(heard=Heard.SENT, text=f"in {self.path} already, by an earlier try")
             with _taken_back(descriptor):
-                _write_all(descriptor, entry)
+                write_all(descriptor, entry)
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
         if new:
-            _sync_folder(place.parent)
+            sync_folder(place.parent)
         return Answer(heard=Heard.SENT, text=f"appended {len(entry):,} bytes to {self.path}")
 
     def _check(self, descriptor: int) -> None:
@@ -151,20 +152,6 @@ def _taken_back(descriptor: int) -> Iterator[None]:
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, before)
         raise
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _one_line(text: str) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from hermes_cron import files
 from hermes_cron.errors import SnapshotFailed
-from hermes_cron.files import explained
+from hermes_cron.files import explained, write_all
 from hermes_cron.snapshots import names
 from hermes_cron.snapshots.durable import sync_all
 from hermes_cron.snapshots.scan import OURS
@@ -314,9 +314,7 @@ def _is_folder(place: bytes, *, root: bool) -> bool:
 def _create(place: bytes, data: bytes, bits: int) -> None:
     fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        write_all(fd, data)
         os.fchmod(fd, bits)
     except BaseException:
         os.unlink(place)

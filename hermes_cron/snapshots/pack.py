@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping
 from enum import IntEnum
 from pathlib import Path
 
+from hermes_cron.files import sync_folder, write_all
+
 Oid = bytes
 """The 20 raw bytes of an object's id."""
 
@@ -117,14 +119,6 @@ def is_whole(path: Path) -> bool:
     return len(data) > 20 and hashlib.sha1(data[:-20], usedforsecurity=False).digest() == data[-20:]
 
 
-def sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def _head(kind: Kind, size: int) -> bytes:
     """Kind and size: four bits in the first byte, seven in each that follows."""
     byte, size = (kind << 4) | (size & 0x0F), size >> 4
@@ -160,9 +154,7 @@ def _index(places: Mapping[Oid, tuple[int, int]], checksum: bytes) -> bytes:
 def _write(path: Path, data: bytes) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        write_all(fd, data)
         os.fsync(fd)
     finally:
         os.close(fd)

@@ -24,7 +24,7 @@ from hermes_cron.errors import SnapshotFailed
 from hermes_cron.snapshots.commits import Commit
 from hermes_cron.snapshots.faults import explained
 from hermes_cron.snapshots.held import Held
-from hermes_cron.snapshots.pack import COMMIT, Kind, Oid, ids_of, is_whole, remove_packs, sync_folder
+from hermes_cron.snapshots.pack import COMMIT, Kind, Oid, ids_of, is_whole, remove_packs
 from hermes_cron.snapshots.read import BRANCH, walk
 from hermes_cron.snapshots.repository import MOVED, SnapshotRepository
 from hermes_cron.snapshots.verify import needed
@@ -204,7 +204,7 @@ def _one_pack(held: Held, folder: Path, wanted: set[Oid]) -> Path | None:
         raise SnapshotFailed("a new pack is not whole; nothing was removed", hint="hermes-cron snapshots verify")
     for path in (made, made.with_suffix(".idx")):  # the index last: git looks for packs by their index
         path.rename(folder / path.name)
-    sync_folder(folder)
+    files.sync_folder(folder)
     shutil.rmtree(draft, ignore_errors=True)
     return folder / made.name
 
