@@ -361,7 +361,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {"file": ("path",), "webhook": ("url",),
 
 
 def _target(name: str, tables: Mapping[str, object], path: Path) -> TargetConfig:
-    from hermes_cron.domain.target import TargetConfig, TargetKind, Tls
+    from hermes_cron.domain.target import TargetConfig
 
     def text(key: str) -> str | None:
         return _maybe(tables, f"targets.*.{key}", str, star=name)
@@ -372,19 +372,10 @@ def _target(name: str, tables: Mapping[str, object], path: Path) -> TargetConfig
     for key in _NEEDS[kind]:
         if not text(key):
             _missing(path, f'target "{name}" of kind {kind} has no {key}', f'{key} = "..."')
-    return TargetConfig(
-        name=name,
-        kind=TargetKind(kind),
-        path=text("path"),
-        url=text("url"),
-        secret=text("secret"),
-        to=tuple(part.strip() for part in (text("to") or "").split(",") if part.strip()),
-        sender=text("from"),
-        host=text("host"),
+    return TargetConfig.of(
+        name,
+        text,
         port=_maybe(tables, "targets.*.port", int, star=name),
-        user=text("user"),
-        password=text("password"),
-        tls=Tls(text("tls") or "starttls"),
         timeout_s=_get(tables, "targets.*.timeout_s", float, star=name),
     )
 

@@ -76,27 +76,14 @@ class Draft:
 
     @property
     def config(self) -> TargetConfig:
-        from hermes_cron.domain.target import TargetConfig, TargetKind, Tls
+        from hermes_cron.domain.target import TIMEOUT_S, TargetConfig
 
         def text(key: str) -> str | None:
             value = self.values.get(key)
             return None if value is None else str(value)
 
         port = self.values.get("port")
-        return TargetConfig(
-            name=self.name,
-            kind=TargetKind(str(self.values["kind"])),
-            path=text("path"),
-            url=text("url"),
-            secret=text("secret"),
-            to=tuple(part.strip() for part in (text("to") or "").split(",") if part.strip()),
-            sender=text("from"),
-            host=text("host"),
-            port=port if isinstance(port, int) else None,
-            user=text("user"),
-            password=text("password"),
-            tls=Tls(text("tls") or "starttls"),
-        )
+        return TargetConfig.of(self.name, text, port=port if isinstance(port, int) else None, timeout_s=TIMEOUT_S)
 
     def keep(self, key: str, ending: str, value: str) -> None:
         """The value goes to the vault, its reference to config.toml."""

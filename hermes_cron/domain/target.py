@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +21,10 @@ class Tls(StrEnum):
     STARTTLS = "starttls"
     TLS = "tls"
     NONE = "none"
+
+
+TIMEOUT_S = 15.0
+"""One try, where the table says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,4 +46,23 @@ class TargetConfig:
     user: str | None = None
     password: str | None = None
     tls: Tls = Tls.STARTTLS
-    timeout_s: float = 15.0
+    timeout_s: float = TIMEOUT_S
+
+    @classmethod
+    def of(cls, name: str, text: Callable[[str], str | None], *, port: int | None, timeout_s: float) -> TargetConfig:
+        """From the keys of its table; ``text`` gives the value of one that is a text, None when it is not set."""
+        return cls(
+            name=name,
+            kind=TargetKind(text("kind") or ""),
+            path=text("path"),
+            url=text("url"),
+            secret=text("secret"),
+            to=tuple(part.strip() for part in (text("to") or "").split(",") if part.strip()),
+            sender=text("from"),
+            host=text("host"),
+            port=port,
+            user=text("user"),
+            password=text("password"),
+            tls=Tls(text("tls") or Tls.STARTTLS),
+            timeout_s=timeout_s,
+        )
