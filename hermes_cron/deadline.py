@@ -1,6 +1,7 @@
-"""How does a try end in time although the other side sends one byte a minute?
+"""How does a try end in time although the other side sends one byte a minute, or nothing at all?
 
-Libraries bound each read, not the sum of them. A timer shuts the socket down: the read that waits fails at once.
+Libraries bound each read, not the sum of them. A timer acts: it shuts the socket down, so that the read that waits
+fails at once, or cancels what a database is doing.
 """
 
 from __future__ import annotations
@@ -8,6 +9,11 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_cron.ports import Database
 
 
 class Deadline:
@@ -39,6 +45,18 @@ class Deadline:
             self.passed = True
             if self._socket is not None:
                 _shut(self._socket)
+
+
+@contextlib.contextmanager
+def cancelled_after(seconds: float, database: Database) -> Iterator[None]:
+    """What the connection does then is cancelled. Holds also where a server does not answer at all."""
+    timer = threading.Timer(seconds, database.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _shut(sock: socket.socket) -> None:

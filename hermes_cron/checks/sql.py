@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from hermes_cron.checks.bench import Bench, NotCheckable, Said
+from hermes_cron.deadline import cancelled_after
 from hermes_cron.domain.database import JsonScalar, QueryResult
-from hermes_cron.ports import Database
 
 DEFAULT_S = 30.0
 _SHOWN = 80
@@ -37,22 +35,10 @@ def _asked(params: Mapping[str, Any], bench: Bench) -> QueryResult:
     seconds = bench.seconds(params.get("timeout", DEFAULT_S))
     database = bench.databases.open(params["database"])
     try:
-        with _ended_after(seconds, database):
+        with cancelled_after(seconds + 1, database):  # after the statement's own time-out on the server
             return database.query(params["query"], timeout_s=seconds, row_cap=_needed(params))
     finally:
         database.close()
-
-
-@contextlib.contextmanager
-def _ended_after(seconds: float, database: Database) -> Iterator[None]:
-    """The statement has its own time-out on the server; this one holds when the server does not answer at all."""
-    timer = threading.Timer(seconds + 1, database.cancel)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _needed(params: Mapping[str, Any]) -> int | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from pydantic import Field
 
+from hermes_cron.deadline import cancelled_after
 from hermes_cron.domain.database import QueryResult
 from hermes_cron.ports import Database
 from hermes_cron.tools.context import ToolContext
@@ -32,16 +32,9 @@ def query(arguments: SqlQuery, context: ToolContext) -> str:
     return as_json(result, context.caps.sql_bytes, max_rows=arguments.max_rows)
 
 
-@contextlib.contextmanager
-def until_deadline(database: Database, context: ToolContext) -> Iterator[None]:
+def until_deadline(database: Database, context: ToolContext) -> AbstractContextManager[None]:
     """Cancels what the connection does when the run's time is up. Raises ``ToolFailed`` when it is up already."""
-    timer = threading.Timer(context.seconds(threading.TIMEOUT_MAX), database.cancel)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+    return cancelled_after(context.seconds(threading.TIMEOUT_MAX), database)
 
 
 def as_json(result: QueryResult, cap_bytes: int, *, max_rows: int | None = None) -> str:
