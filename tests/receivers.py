@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import email
+import email.policy
+import json
 import socketserver
 import ssl
 import threading
@@ -13,6 +16,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 WAIT_S = 20.0
 
@@ -47,6 +51,9 @@ class Got:
     def key(self) -> str:
         return self.headers["idempotency-key"]
 
+    def json(self) -> Any:
+        return json.loads(self.body)
+
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
@@ -54,11 +61,18 @@ class _Http(ThreadingHTTPServer):
 
 
 class Receiver:
-    """``replies`` are given in turn, then ``otherwise``, to requests whose body has ``about`` in it; all others are
-    welcome. ``got`` has every request that came whole."""
+    """``by_path`` answers its paths. Elsewhere ``replies`` are given in turn, then ``otherwise``, to requests whose
+    body has ``about`` in it; all others are welcome. ``got`` has every request that came whole."""
 
-    def __init__(self, *replies: Reply, otherwise: Reply | None = None, about: bytes = b"") -> None:
+    def __init__(
+        self,
+        *replies: Reply,
+        otherwise: Reply | None = None,
+        about: bytes = b"",
+        by_path: Mapping[str, Reply] | None = None,
+    ) -> None:
         self._about = about
+        self._by_path = by_path or {}
         self.got: list[Got] = []
         self.answered: list[str] = []  # keys of requests whose answer was written
         self._replies = list(replies)
@@ -79,6 +93,8 @@ class Receiver:
                     self._give(reply)
                     receiver.answered.append(headers.get("idempotency-key", ""))
 
+            do_GET = do_POST  # noqa: N815  # the name that http.server looks for; who follows a redirect asks so
+
             def _give(self, reply: Reply) -> None:
                 if reply.silent:
                     receiver.ended.wait(WAIT_S)
@@ -98,12 +114,18 @@ class Receiver:
                 pass
 
         self._server = _Http(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/hook"
+        self.root = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self.url = f"{self.root}/hook"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+
+    def at(self, path: str) -> list[Got]:
+        return [got for got in self.got if got.path == path]
 
     def _next(self, got: Got) -> Reply:
         with self._lock:
             self.got.append(got)
+            if got.path in self._by_path:
+                return self._by_path[got.path]
             if self._about not in got.body:
                 return Reply()
             return self._replies.pop(0) if self._replies else self._otherwise
@@ -153,6 +175,10 @@ class Mail:
     text: bytes
     tls: bool
     user: str | None
+
+    @property
+    def content(self) -> str:
+        return str(email.message_from_bytes(self.text, policy=email.policy.default).get_content())
 
 
 class MailServer:

@@ -18,7 +18,7 @@ from hermes_cron.domain import answer
 from hermes_cron.home import Home
 from hermes_cron.testing import StubServer
 from tests.conftest import Ran
-from tests.loopback import Answer, Mail, Web, mail, web
+from tests.receivers import MailServer, Receiver, Reply
 from tests.serving import Serving, until, write_job
 
 CASES = {
@@ -54,10 +54,10 @@ def made(folder: Path, config: str) -> Home:
 # --- C107: it ran well and nobody got it -----------------------------------------------------------------------------
 
 REFUSALS = {
-    "C107": (Answer(400, "chat not found"), "400"),
-    "gone": (Answer(404, ""), "404"),
-    "elsewhere": (Answer(302, "", {"Location": "/else"}), "302"),
-    "well-in-status-alone": (Answer(200, '{"errcode": 19024, "errmsg": "no key word"}'), "19024"),
+    "C107": (Reply(400, b"chat not found"), "400"),
+    "gone": (Reply(404, b""), "404"),
+    "elsewhere": (Reply(302, b"", {"Location": "/else"}), "302"),
+    "well-in-status-alone": (Reply(200, b'{"errcode": 19024, "errmsg": "no key word"}'), "19024"),
 }
 
 
@@ -65,9 +65,9 @@ REFUSALS = {
 def unsent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """What each screen says of a good run whose report was refused."""
     paths = {f"/{name}": refusal for name, (refusal, _) in REFUSALS.items()}
-    with web(paths) as receiver:
+    with Receiver(by_path=paths) as receiver:
         config = 'timezone = "UTC"\n' + "".join(
-            f'[targets.{name}]\nkind = "webhook"\nurl = "{receiver.url}/{name}"\n' for name in REFUSALS
+            f'[targets.{name}]\nkind = "webhook"\nurl = "{receiver.root}/{name}"\n' for name in REFUSALS
         )
         home = made(tmp_path_factory.mktemp("unsent"), config)
         for name in REFUSALS:
@@ -150,8 +150,8 @@ ENV = ["env: {LC_ALL: C, PYTHONIOENCODING: ascii}"]
 class Noon:
     serve: Serving
     home: Home
-    hook: Web
-    post: Mail
+    hook: Receiver
+    post: MailServer
 
     def run(self, job: str) -> dict[str, Any]:
         return self.serve.runs(job)[0]
@@ -163,9 +163,7 @@ class Noon:
     def got(self, job: str) -> dict[str, str]:
         """The report as each target has it, without its footer line."""
         hooks = [told.json()["text"] for told in self.hook.at("/hook") if told.json()["job"] == job]
-        mails = [
-            one.get_content() for one in self.post.mails if one.get_content().splitlines()[-1].startswith(f"{job} r")
-        ]
+        mails = [one.content for one in self.post.mails if one.content.splitlines()[-1].startswith(f"{job} r")]
         book = (self.home.root / "book.md").read_text("utf-8")
         entries = [entry for entry in book.split("\n## ") if f" {job} report [" in entry.split("\n")[0]]
         told = {"hook": hooks, "post": mails, "book": [entry.partition("\n\n")[2] for entry in entries]}
@@ -187,8 +185,8 @@ def _report(text: str, job: str) -> str:
 @pytest.fixture(scope="module")
 def noon(tmp_path_factory: pytest.TempPathFactory) -> Any:
     parts = [{"contains": f"TASK {name}:", "replies": [text]} for name, text in SAID.items()]
-    with web() as hook, mail() as post, StubServer({"conversations": parts}) as stub:
-        home = made(tmp_path_factory.mktemp("noon"), TARGETS.format(url=hook.url, port=post.port))
+    with Receiver() as hook, MailServer() as post, StubServer({"conversations": parts}) as stub:
+        home = made(tmp_path_factory.mktemp("noon"), TARGETS.format(url=hook.root, port=post.port))
         deliver = "deliver: [book, hook, post]"
         for name in SAID:
             write_job(home, name, NOON, deliver, prompt=f"TASK {name}: say it")
@@ -215,7 +213,7 @@ EVERYWHERE = {"book": "sent", "hook": "sent", "post": "sent"}
 @pytest.mark.parametrize("name", sorted(SILENT))
 def test_c112_the_marker_alone_on_the_last_line_is_silence(noon: Noon, name: str) -> None:
     assert noon.states(name) == dict.fromkeys(EVERYWHERE, CASES["C112"]["expected"]["delivery"])
-    assert not [told for told in noon.hook.posted if told.json()["job"] == name]
+    assert not [told for told in noon.hook.got if told.json()["job"] == name]
     assert "[SILENT]" in noon.saved(name)
     assert (noon.run(name)["state"], noon.run(name)["silent"]) == ("ok", 1)
 

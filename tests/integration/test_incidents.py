@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from hermes_cron.home import Home
-from tests.loopback import Web, web
+from tests.receivers import Receiver
 from tests.serving import Serving, until, write_job
 
 HOURS = 10
 
 
 @pytest.fixture
-def hook() -> Iterator[Web]:
-    with web() as receiver:
+def hook() -> Iterator[Receiver]:
+    with Receiver() as receiver:
         yield receiver
 
 
@@ -28,14 +28,14 @@ def _all_sent(serve: Serving) -> None:
     )
 
 
-def _told(hook: Web, job: str = "watch") -> list[dict[str, Any]]:
-    return [posted.json() for posted in hook.posted if posted.json()["job"] == job]
+def _told(hook: Receiver, job: str = "watch") -> list[dict[str, Any]]:
+    return [posted.json() for posted in hook.got if posted.json()["job"] == job]
 
 
 def test_ten_failing_hours_make_two_messages_though_the_service_dies_in_between(
-    home: Home, tmp_path: Path, hook: Web
+    home: Home, tmp_path: Path, hook: Receiver
 ) -> None:
-    home.config.write_text(f'timezone = "UTC"\n[targets.ops]\nkind = "webhook"\nurl = "{hook.url}/ops"\n')
+    home.config.write_text(f'timezone = "UTC"\n[targets.ops]\nkind = "webhook"\nurl = "{hook.root}/ops"\n')
     fixed = tmp_path / "fixed"
     write_job(
         home, "watch", 'schedule: "0 * * * *"', "catch_up: all", "deliver: {to: [ops], when: failure}",
@@ -75,10 +75,10 @@ def test_ten_failing_hours_make_two_messages_though_the_service_dies_in_between(
     ]
 
 
-def test_a_false_report_goes_out_with_a_warning_and_its_evidence_to_those_who_asked(home: Home, hook: Web) -> None:
+def test_a_false_report_goes_out_with_a_warning_and_its_evidence_to_those_who_asked(home: Home, hook: Receiver) -> None:
     home.config.write_text(
-        f'timezone = "UTC"\n[targets.ops]\nkind = "webhook"\nurl = "{hook.url}/ops"\n'
-        f'[targets.dba]\nkind = "webhook"\nurl = "{hook.url}/dba"\n'
+        f'timezone = "UTC"\n[targets.ops]\nkind = "webhook"\nurl = "{hook.root}/ops"\n'
+        f'[targets.dba]\nkind = "webhook"\nurl = "{hook.root}/dba"\n'
     )
     write_job(
         home, "watch", 'schedule: "0 * * * *"', "deliver: [ops]", "on_check_failure: {notify: [dba]}",

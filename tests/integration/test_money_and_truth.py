@@ -20,7 +20,7 @@ import pytest
 
 from hermes_cron.home import Home
 from tests.conftest import Ran, clean_env
-from tests.loopback import Web, web
+from tests.receivers import Receiver
 from tests.serving import Serving, until
 
 JOB = "count-the-orders"
@@ -102,13 +102,13 @@ def well(ran: Ran) -> Ran:
     return ran
 
 
-def settle_in(serve: Serving, base_url: str, receiver: Web, folder: Path) -> None:
+def settle_in(serve: Serving, base_url: str, receiver: Receiver, folder: Path) -> None:
     """init, a model and its price, two targets, a job, and the keys that a person writes into its file."""
     well(serve.cli("init", "--tz", "UTC", "--no-input"))
     well(serve.cli("model", "set", "stub-model", "--base-url", base_url))
     well(serve.cli("config", "set", *(f'prices."stub-model".{key}={value}' for key, value in PRICE.items())))
     well(serve.cli("targets", "add", "book", "--kind", "file", "--path", "reports.md"))
-    well(serve.cli("targets", "add", "hook", "--kind", "webhook", "--url", f"{receiver.url}/hook"))
+    well(serve.cli("targets", "add", "hook", "--kind", "webhook", "--url", f"{receiver.url}"))
     well(serve.cli("add", "every day 9am: count the orders"))
     work = folder / "work"
     work.mkdir()
@@ -144,7 +144,7 @@ def look(serve: Serving) -> Morning:
 @pytest.fixture(scope="module")
 def mornings(tmp_path_factory: pytest.TempPathFactory) -> Mornings:
     folder = tmp_path_factory.mktemp("newcomer")
-    with dev_stub(folder, SCRIPT) as base_url, web() as receiver:
+    with dev_stub(folder, SCRIPT) as base_url, Receiver() as receiver:
         serve = Serving(Home(folder / "home"), start_at="08:00")
         settle_in(serve, base_url, receiver, folder)
         seen = []
