@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, insert, select, update
 
+from hermes_cron.cli.main import run
 from hermes_cron.domain.delivery import DeliveryKind
 from hermes_cron.domain.job import Job, Retries, dump_job, name_key
 from hermes_cron.domain.run import Cause, Outcome
+from hermes_cron.home import Home
 from hermes_cron.store import endings, incident_desk, runs, takes
 from hermes_cron.store.engine import Store
 from hermes_cron.store.tables import DeliveryRow, JobRow, RunRow
@@ -97,3 +101,28 @@ class Ends:
 def opened(folder: Path, **fields: Any) -> Ends:
     """A new store with the job of ``tests.ended`` in it."""
     return Ends(Store(folder / "state.db")).has(**fields)
+
+
+Typed = Callable[..., tuple[int, str, str]]
+"""A command as ``oncall`` types it in Shanghai: exit code, stdout, stderr."""
+
+
+def typed(home: Home, ends: Ends, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Typed:
+    """Commands in this process, at the time of ``ends``."""
+    for name in ("LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    clock = home.root / "clock"
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.setenv("LOGNAME", "oncall")
+    monkeypatch.setenv("HERMES_CRON_HOME", str(home.root))
+    monkeypatch.setenv("HERMES_CRON_TESTING", "1")
+    monkeypatch.setenv("HERMES_CRON_CLOCK_FILE", str(clock))
+    home.config.write_text('timezone = "Asia/Shanghai"\n')
+
+    def call(*argv: str) -> tuple[int, str, str]:
+        clock.write_text(ends.now.isoformat())
+        code = run(argv)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call

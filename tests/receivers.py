@@ -319,8 +319,10 @@ class _Dialogue:
         self._sock.sendall(line + b"\r\n")
 
 
-def certificate(folder: Path, host: str = "localhost") -> Path:
-    """A key and a certificate for ``host`` that signed itself, in one PEM file. It counts where SSL_CERT_FILE says."""
+def certificate(folder: Path) -> Path:
+    """A key and a certificate for ``localhost`` and 127.0.0.1 that signed itself, in one PEM file. It counts where
+    SSL_CERT_FILE says."""
+    import ipaddress
     from datetime import UTC, datetime, timedelta
 
     from cryptography import x509
@@ -329,7 +331,8 @@ def certificate(folder: Path, host: str = "localhost") -> Path:
     from cryptography.x509.oid import NameOID
 
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder()
@@ -339,11 +342,11 @@ def certificate(folder: Path, host: str = "localhost") -> Path:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
-    path = folder / "mail.pem"
+    path = folder / "server.pem"
     path.write_bytes(
         made.public_bytes(serialization.Encoding.PEM)
         + key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 
-from hermes_cron.cli.main import run
 from hermes_cron.domain.run import Outcome, ParkedEffect, RunState
 from hermes_cron.home import Home
 from hermes_cron.store import runs
 from hermes_cron.store.engine import Store
-from tests.endings_rig import Ends
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.endings_rig import Ends, Typed, typed
 
 
 def effect(seq: int, arguments: str = '{"to": "a@b.c"}') -> ParkedEffect:
@@ -37,33 +34,17 @@ def parked(ends: Ends) -> str:
 
 
 @pytest.fixture
-def cli(home: Home, ends: Ends, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    for name in ("LC_ALL", "LC_MESSAGES"):
-        monkeypatch.delenv(name, raising=False)
-    clock = home.root / "clock"
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.setenv("LOGNAME", "oncall")
-    monkeypatch.setenv("HERMES_CRON_HOME", str(home.root))
-    monkeypatch.setenv("HERMES_CRON_TESTING", "1")
-    monkeypatch.setenv("HERMES_CRON_CLOCK_FILE", str(clock))
-    home.config.write_text('timezone = "Asia/Shanghai"\n')
-
-    def call(*argv: str) -> tuple[int, str, str]:
-        clock.write_text(ends.now.isoformat())
-        code = run(argv)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+def cli(home: Home, ends: Ends, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Typed:
+    return typed(home, ends, capsys, monkeypatch)
 
 
-def test_nothing_waits(cli: Run) -> None:
+def test_nothing_waits(cli: Typed) -> None:
     assert cli("approvals", "list")[:2] == (0, "Nobody waits for an answer.\n")
     assert cli("approvals", "list", "--all")[:2] == (0, "Nothing was asked yet.\n")
     assert json.loads(cli("approvals", "list", "--json")[1]) == {"approvals": []}
 
 
-def test_list_has_what_is_asked_and_the_commands_that_answer(cli: Run, parked: str) -> None:
+def test_list_has_what_is_asked_and_the_commands_that_answer(cli: Typed, parked: str) -> None:
     code, out, err = cli("approvals", "list")
     assert code == 0
     header, first, second = out.splitlines()
@@ -76,7 +57,7 @@ def test_list_has_what_is_asked_and_the_commands_that_answer(cli: Run, parked: s
     assert "yes: hermes-cron approve ID     no: hermes-cron deny ID" in err
 
 
-def test_show_says_what_is_known_and_what_an_answer_means(cli: Run, parked: str) -> None:
+def test_show_says_what_is_known_and_what_an_answer_means(cli: Typed, parked: str) -> None:
     out = cli("approvals", "show", "a1")[1]
     assert out.splitlines()[0] == "a1"
     for said in (parked, "process group 4711", "no result was kept", "silence means no", "hermes-cron deny a1"):
@@ -86,7 +67,7 @@ def test_show_says_what_is_known_and_what_an_answer_means(cli: Run, parked: str)
     assert len(told["evidence"]) == 2
 
 
-def test_answers_reach_the_run_once_all_are_given(cli: Run, ends: Ends, parked: str) -> None:
+def test_answers_reach_the_run_once_all_are_given(cli: Typed, ends: Ends, parked: str) -> None:
     code, out, err = cli("approve", "a1")
     assert (code, out) == (0, f"a1 approved: run {parked} does it and goes on\n")
     assert f"run {parked} still waits for a2" in err
@@ -106,7 +87,7 @@ def state(ends: Ends, run_id: str) -> str:
         return str(runs.find(conn, run_id)["state"])
 
 
-def test_an_answer_is_given_once_and_in_time(cli: Run, ends: Ends, parked: str) -> None:
+def test_an_answer_is_given_once_and_in_time(cli: Typed, ends: Ends, parked: str) -> None:
     assert parked
     cli("approve", "a1", "--json")
     code, _, err = cli("deny", "a1")
@@ -123,7 +104,7 @@ def test_an_answer_is_given_once_and_in_time(cli: Run, ends: Ends, parked: str) 
     assert cli("deny", "a2", "x" * 1001)[0] == 2
 
 
-def test_in_chinese(cli: Run, parked: str) -> None:
+def test_in_chinese(cli: Typed, parked: str) -> None:
     assert "等待人回答" not in cli("approvals", "list", "--lang", "zh")[1]
     assert "编号" in cli("approvals", "list", "--lang", "zh")[1]
     assert f"a1 已批准：运行 {parked} 将执行它并继续" in cli("approve", "a1", "--lang", "zh")[1]

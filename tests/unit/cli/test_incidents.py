@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from hermes_cron.cli.main import run
 from hermes_cron.domain.job import Deliver
 from hermes_cron.home import Home
 from hermes_cron.store.engine import Store
 from tests.ended import failed, good
-from tests.endings_rig import Ends
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.endings_rig import Ends, Typed, typed
 
 
 @pytest.fixture
@@ -25,33 +22,17 @@ def ends(home: Home) -> Iterator[Ends]:
 
 
 @pytest.fixture
-def cli(home: Home, ends: Ends, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    for name in ("LC_ALL", "LC_MESSAGES"):
-        monkeypatch.delenv(name, raising=False)
-    clock = home.root / "clock"
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.setenv("LOGNAME", "oncall")
-    monkeypatch.setenv("HERMES_CRON_HOME", str(home.root))
-    monkeypatch.setenv("HERMES_CRON_TESTING", "1")
-    monkeypatch.setenv("HERMES_CRON_CLOCK_FILE", str(clock))
-    home.config.write_text('timezone = "Asia/Shanghai"\n')
-
-    def call(*argv: str) -> tuple[int, str, str]:
-        clock.write_text(ends.now.isoformat())
-        code = run(argv)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+def cli(home: Home, ends: Ends, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Typed:
+    return typed(home, ends, capsys, monkeypatch)
 
 
-def test_nothing_is_said_when_there_is_nothing(cli: Run) -> None:
+def test_nothing_is_said_when_there_is_nothing(cli: Typed) -> None:
     assert cli("incidents", "list")[:2] == (0, "No open incidents.\n")
     assert cli("incidents", "list", "--all")[:2] == (0, "No incidents yet.\n")
     assert json.loads(cli("incidents", "list", "--json")[1]) == {"incidents": []}
 
 
-def test_list_has_the_open_ones_and_the_next_command(cli: Run, ends: Ends) -> None:
+def test_list_has_the_open_ones_and_the_next_command(cli: Typed, ends: Ends) -> None:
     ends(failed(reason="model_auth", error="key refused"))
     ends(good())
     ends(failed())
@@ -68,7 +49,7 @@ def test_list_has_the_open_ones_and_the_next_command(cli: Run, ends: Ends) -> No
     assert "Sat 11-28 09:00" in cli("incidents", "list", "--all")[1].splitlines()[2]
 
 
-def test_show_tells_since_when_how_often_who_knows_and_what_to_look_at(cli: Run, ends: Ends) -> None:
+def test_show_tells_since_when_how_often_who_knows_and_what_to_look_at(cli: Typed, ends: Ends) -> None:
     first, last = ends(failed()), ends(failed())
     code, out, _ = cli("incidents", "show", "i1")
     assert code == 0
@@ -94,7 +75,7 @@ i1
     assert "          ops-chat: recovery, queued\n" in out
 
 
-def test_ack_is_a_persons_and_comes_once(cli: Run, ends: Ends) -> None:
+def test_ack_is_a_persons_and_comes_once(cli: Typed, ends: Ends) -> None:
     ends(failed())
     assert cli("incidents", "ack", "i1")[:2] == (
         0, "i1 is oncall's: inspect-prod-db is quiet until it is solved\n",
@@ -107,7 +88,7 @@ def test_ack_is_a_persons_and_comes_once(cli: Run, ends: Ends) -> None:
     assert (said["id"], said["job"], said["acked_by"], said["changed"]) == ("i1", "inspect-prod-db", "oncall", False)
 
 
-def test_what_is_over_or_unknown_cannot_be_taken_on(cli: Run, ends: Ends) -> None:
+def test_what_is_over_or_unknown_cannot_be_taken_on(cli: Typed, ends: Ends) -> None:
     ends(failed())
     run_id = ends(good())
     code, out, err = cli("incidents", "ack", "i1")
@@ -122,7 +103,7 @@ def test_what_is_over_or_unknown_cannot_be_taken_on(cli: Run, ends: Ends) -> Non
         }  # fmt: skip
 
 
-def test_json_has_every_fact(cli: Run, ends: Ends) -> None:
+def test_json_has_every_fact(cli: Typed, ends: Ends) -> None:
     first = ends(failed())
     (incident,) = json.loads(cli("incidents", "list", "--json")[1])["incidents"]
     assert incident == {
@@ -140,7 +121,7 @@ def test_json_has_every_fact(cli: Run, ends: Ends) -> None:
     ]
 
 
-def test_chinese(cli: Run, ends: Ends) -> None:
+def test_chinese(cli: Typed, ends: Ends) -> None:
     ends(failed())
     assert cli("incidents", "list", "--lang", "zh")[1].splitlines()[0].startswith("编号  任务")
     assert "解决" in cli("incidents", "ack", "i1", "--lang", "zh")[1]

@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from hermes_cron.errors import ModelTimeout, ModelUnreachable
 from hermes_cron.models.endpoint import Endpoint
 from hermes_cron.models.openai_compatible import OpenAICompatible
 from hermes_cron.testing import FixedClock
 from tests.model_rig import NOW, request
+from tests.receivers import certificate
 
 REPLY = b'{"model":"m","choices":[{"message":{"role":"assistant","content":"safe"},"finish_reason":"stop"}]}'
-
-
-def certificate(folder: Path) -> Path:
-    """A self-signed one for 127.0.0.1, with its key in the same file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file = folder / "server.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    file.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
-    return file
 
 
 @contextmanager
