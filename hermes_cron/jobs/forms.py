@@ -139,13 +139,6 @@ def choice(kind: type[_E], *, off: _E | None = None) -> Callable[[Value, str], _
     return read
 
 
-def truth(value: Value, key: str) -> bool:
-    """``true`` or ``false``; the words of YAML 1.1 too."""
-    if isinstance(value, Single) and value.text.lower() in OFF | ON:
-        return value.text.lower() in ON
-    wrong(value, key, "true or false")
-
-
 def regex(value: Value, key: str) -> str:
     """A regular expression as Python's ``re`` understands it."""
     pattern = text(value, key)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
 
+from hermes_cron.domain.check import dump_results
 from hermes_cron.domain.retry import Next, Wait
 from hermes_cron.domain.run import OccurrenceState, Outcome, RunState
 from hermes_cron.ports import Fenced
@@ -127,14 +128,9 @@ def _outcome_values(outcome: Outcome, used: Sequence[UsedOf]) -> dict[str, objec
         "result": outcome.result,
         "silent": outcome.silent,
         "verdict": outcome.verdict,
-        "check_results": _checks(outcome) if outcome.checks else None,
+        "check_results": dump_results(outcome.checks),
         "skills": json.dumps(outcome.skills, ensure_ascii=False) if outcome.skills else None,
     }
-
-
-def _checks(outcome: Outcome) -> str:
-    """``check_results``: a list of objects with the fields of ``CheckResult``."""
-    return json.dumps([asdict(result) for result in outcome.checks], ensure_ascii=False)
 
 
 def _cost(outcome: Outcome, used: Sequence[UsedOf]) -> float | None:
