@@ -231,10 +231,11 @@ def _next_try(row: Mapping[str, Any], texts: Mapping[str, str]) -> str:
     if row["cause"] != "manual" or row["state"] in {"cancelled", "denied", "budget_exhausted", "queued"}:
         return ""
     from hermes_cron.domain.job import load_job
+    from hermes_cron.domain.retry import wanted
+    from hermes_cron.domain.run import RunState
 
     job = load_job(row["spec"])
-    words = {row["reason"], row["state"]}
-    again = bool(words & set(job.retries.on)) if job.retries.on else row["reason"] in _passing()
+    again = wanted(row["reason"], RunState(row["state"]), job.retries, passing=row["reason"] in _passing())
     if job.trigger is None or not job.retries.attempts or not again:
         return texts["next_none"]
     many = job.retries.attempts > 1

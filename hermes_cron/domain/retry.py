@@ -56,7 +56,7 @@ class Standing:
 
 def after_failure(outcome: Outcome, retries: Retries, standing: Standing, now: datetime) -> Wait | None:
     """None: the run ends with this outcome."""
-    if not outcome.state.ended or outcome.state in _NEVER or outcome.reason in _NEVER_REASONS:
+    if not outcome.state.ended or not _may(outcome.reason, outcome.state):
         return None
     if standing.cause is not Cause.SCHEDULE:
         return None
@@ -82,7 +82,8 @@ def _model_wait(outcome: Outcome, standing: Standing, now: datetime) -> Wait | N
 
 def _attempt(outcome: Outcome, retries: Retries, standing: Standing, now: datetime) -> Wait | None:
     asked = _asked_for(outcome)
-    if standing.attempt > retries.attempts or not _wanted(outcome, retries) or asked is None:
+    again = wanted(outcome.reason, outcome.state, retries, passing=outcome.passing)
+    if standing.attempt > retries.attempts or not again or asked is None:
         return None
     if outcome.model_fault:
         following = Next.RESUME
@@ -108,10 +109,16 @@ def _doubled(wait: timedelta, times: int, most: timedelta) -> timedelta:
     return min(wait, most)
 
 
-def _wanted(outcome: Outcome, retries: Retries) -> bool:
-    if not retries.on:
-        return outcome.passing
-    return bool({outcome.reason, outcome.state.value} & set(retries.on))
+def wanted(reason: str | None, state: RunState, retries: Retries, *, passing: bool) -> bool:
+    """Whether the job's ``retries`` are for a failure of this kind."""
+    if not _may(reason, state):
+        return False
+    return bool({reason, state.value} & set(retries.on)) if retries.on else passing
+
+
+def _may(reason: str | None, state: RunState) -> bool:
+    """Whatever a job file says."""
+    return state not in _NEVER and reason not in _NEVER_REASONS
 
 
 def _within(wait: Wait | None, standing: Standing) -> Wait | None:

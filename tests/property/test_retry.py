@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_cron.domain.job import Retries
-from hermes_cron.domain.retry import LONGEST_WAIT, MODEL_WAITS, Next, Standing, Wait, after_failure
+from hermes_cron.domain.retry import LONGEST_WAIT, MODEL_WAITS, Next, Standing, Wait, after_failure, wanted
 from hermes_cron.domain.run import Cause, Outcome, RunState
 
 NOW = datetime(2026, 12, 1, 9, tzinfo=UTC)
@@ -121,3 +122,18 @@ def test_a_script_whose_owner_died_is_repeated_only_where_the_job_says_so() -> N
     found = after_failure(cut, Retries(on=("interrupted",)), standing, NOW)
     assert found is not None
     assert found.next is Next.FRESH
+
+
+@given(outcome=outcomes(), on=st.lists(st.sampled_from([*REASONS, "failed", "timeout"]), max_size=3))
+def test_what_a_screen_is_told_of_another_try_is_what_the_rules_do(outcome: Outcome, on: list[str]) -> None:
+    retries = Retries(attempts=3, on=tuple(on))
+    standing = Standing(cause=Cause.SCHEDULE, attempt=1, waits=len(MODEL_WAITS), effects=False, script=False)
+    ended = replace(outcome, progressed=False, retry_after_s=None)
+    if ended.state.ended:
+        told = wanted(ended.reason, ended.state, retries, passing=ended.passing)
+        assert told == (after_failure(ended, retries, standing, NOW) is not None)
+
+
+def test_a_refused_key_is_not_tried_again_though_the_job_says_failed() -> None:
+    assert not wanted("model_auth", RunState.FAILED, Retries(on=("failed",)), passing=False)
+    assert wanted("exit_code", RunState.FAILED, Retries(on=("failed",)), passing=False)
