@@ -259,7 +259,7 @@ def _incidents(state: Cli, uid: str, zone: ZoneInfo, labels: dict[str, str]) -> 
     from hermes_cron.store import incident_desk
 
     with state.app.store.read() as conn:
-        open_ones = [each for each in incident_desk.listed(conn, limit=1000) if each.job_uid == uid]
+        open_ones = incident_desk.listed(conn, limit=1000, job_uid=uid)
     for each in open_ones:
         since = when.whole(each.opened_at, zone, state.lang)
         said = "incident_said" if each.acked_at is None else "incident_acked"

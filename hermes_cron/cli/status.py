@@ -155,11 +155,12 @@ def _looked(state: Cli) -> _Morning:
     unlisted = jobs_known.current(state).unlisted
     now, zone = state.clock.now(), ZoneInfo(state.settings.timezone)
     since = now - timedelta(hours=24)
+    serving = state.app.schedulers()
     with state.app.store.read() as conn:
         broken = [overview.Need(kind="broken", job=name, text=fault) for name, fault in unlisted]
         return _Morning(
-            serving=state.app.schedulers(),
-            left=_left(state, conn),
+            serving=serving,
+            left=0 if serving else _left(state, conn),
             proof=accounted(conn, since=since, now=now),
             needs=[*overview.needs(conn), *broken, *_blocked(state, conn, since), *_of_the_home(state)],
             coming=overview.coming(conn, _SOON),
@@ -354,7 +355,7 @@ def _as_json(state: Cli, morning: _Morning) -> dict[str, Any]:
     proof, budget = morning.proof, state.settings.budget
     return {
         "schedulers": [asdict(each) for each in morning.serving],
-        "runs_left": 0 if morning.serving else morning.left,
+        "runs_left": morning.left,
         "last_24h": {
             "due": proof.due,
             "accounted_for": proof.accounted_for,

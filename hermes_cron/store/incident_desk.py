@@ -52,11 +52,15 @@ class IncidentView:
         return f"i{self.number}"
 
 
-def listed(conn: Connection, *, ended: bool = False, limit: int = 100) -> list[IncidentView]:
-    """Open incidents of jobs that still exist, newest first; with ``ended`` all there are."""
+def listed(
+    conn: Connection, *, ended: bool = False, limit: int = 100, job_uid: str | None = None
+) -> list[IncidentView]:
+    """Open incidents of jobs that still exist, newest first; with ``ended`` all there are. ``job_uid``: of one job."""
     query = _QUERY.order_by(_incidents.c.number.desc()).limit(limit)
     if not ended:
         query = query.where(_OPEN, _jobs.c.removed_at.is_(None))
+    if job_uid is not None:
+        query = query.where(_incidents.c.job_uid == job_uid)
     return [_view(row) for row in conn.execute(query).mappings()]
 
 
