@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hermes_cron.ports import Database
@@ -39,6 +39,13 @@ class Deadline:
             self._socket = sock
             if self.passed:
                 _shut(sock)
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """As httpx's ``trace`` extension: each connection that is made is watched."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            sock = info["return_value"].get_extra_info("socket")
+            if sock is not None:
+                self.watch(sock)
 
     def _over(self) -> None:
         with self._lock:

@@ -5,7 +5,7 @@ Proxies of the environment are not used: what is checked is the address itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hermes_cron.checks.bench import Bench, NotCheckable, Said
@@ -41,7 +41,7 @@ def _answer(params: Mapping[str, Any], seconds: float) -> tuple[int, str]:
     )
     with client, Deadline(seconds) as deadline:
         try:
-            with client.stream("GET", params["url"], extensions={"trace": _watched(deadline)}) as response:
+            with client.stream("GET", params["url"], extensions={"trace": deadline.trace}) as response:
                 body = _body(response) if "matches" in params else b""
                 if deadline.passed:  # a body that ends with its connection would look whole
                     raise NotCheckable(f"the answer did not end within {seconds:g} s")
@@ -50,18 +50,6 @@ def _answer(params: Mapping[str, Any], seconds: float) -> tuple[int, str]:
             if deadline.passed or isinstance(error, httpx2.TimeoutException):
                 raise NotCheckable(f"no answer within {seconds:g} s") from error
             raise NotCheckable(f"no answer: {error or type(error).__name__}") from error
-
-
-def _watched(deadline: Deadline) -> Callable[[str, Mapping[str, Any]], None]:
-    """Tells the deadline of each connection that is made."""
-
-    def trace(event: str, info: Mapping[str, Any]) -> None:
-        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            sock = info["return_value"].get_extra_info("socket")
-            if sock is not None:
-                deadline.watch(sock)
-
-    return trace
 
 
 def _body(response: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -71,6 +71,14 @@ def instant_of(text: str, zone: ZoneInfo) -> datetime:
         return (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise Usage(f'"{text}" is not an instant', hint="such as 2026-12-01T09:00 or 2026-12-01T09:00+08:00") from None
+
+
+def instant_or_ago(text: str, now: datetime, state: Cli) -> datetime:
+    """An option's instant in the home's zone, or ``2h`` before ``now``. Raises Usage."""
+    from hermes_cron.jobs.forms import duration
+
+    span: timedelta | None = duration(text.strip())
+    return now - span if span is not None else instant_of(text, zone_named(state, None))
 
 
 def _parts(text: str, now: datetime, zone: ZoneInfo) -> tuple[str, str | None]:

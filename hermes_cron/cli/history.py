@@ -63,7 +63,6 @@ _LONGEST = 300
 """Of why it is not well."""
 _START, _TOOK, _SENT, _TOKENS, _WHY = 1, 2, 5, 6, 8
 """Columns of one job's table."""
-"""The column of numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,12 +107,10 @@ def _following(path: Path, place: int) -> Iterator[dict[str, Any]]:
 
 
 def _since(text: str, state: Cli) -> datetime:
-    from hermes_cron.cli.explain import instant_of, zone_named
-    from hermes_cron.jobs.forms import duration
+    from hermes_cron.cli.explain import instant_or_ago
 
     now = state.clock.now()
-    span = duration(text.strip())
-    found = now - span if span is not None else instant_of(text, zone_named(state, None))
+    found = instant_or_ago(text, now, state)
     if found > now:
         raise Usage(f"--since {text} is to come", hint="--since 2h")
     return found

@@ -12,7 +12,7 @@ import typer
 
 from hermes_cron.cli import jobs_known, output, run_facts, run_result, sent, when
 from hermes_cron.cli.context import Cli, cli
-from hermes_cron.errors import Usage
+from hermes_cron.cli.run_states import known_states
 
 if TYPE_CHECKING:
     from hermes_cron.store.views import Around
@@ -76,15 +76,12 @@ def list_runs(
     wanted: Annotated[list[str] | None, typer.Option("--state", help="Only those in this state (repeatable).")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 20,
 ) -> None:
-    from hermes_cron.domain.run import RunState
     from hermes_cron.store import views
 
     state = cli()
-    for word in wanted or ():
-        if word not in {known.value for known in RunState}:
-            raise Usage(f'no run state "{word}"', hint="one of: " + " ".join(known.value for known in RunState))
+    states = known_states(wanted or ())
     uid = None if job is None else jobs_known.one(state, job).uid
-    rows = state.app.runs.rows(job_uid=uid, states=wanted or (), limit=limit)
+    rows = state.app.runs.rows(job_uid=uid, states=states, limit=limit)
     with state.app.store.read() as conn:
         around = views.around(conn, [row["id"] for row in rows])
     if state.json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 
 from hermes_cron.cli import jobs_known, output, when
 from hermes_cron.cli.context import Cli, cli
-from hermes_cron.errors import Usage
+from hermes_cron.cli.run_states import known_states
 
 if TYPE_CHECKING:
     import click
@@ -137,9 +137,9 @@ def search(
             words=words,
             jobs=() if job is None else (_job(state, job),),
             sources=() if source is None else (Source(source.value),),
-            states=_states(wanted or ()),
-            since=None if since is None else _instant("--since", since, state),
-            until=None if until is None else _instant("--until", until, state),
+            states=known_states(wanted or ()),
+            since=_instant(since, state),
+            until=_instant(until, state),
             newest=sort is Sort.NEWEST,
             limit=limit,
             around=around,
@@ -160,21 +160,10 @@ def _job(state: Cli, word: str) -> str:
     return resolve([each for each in living if each.name == word] or listed, word).uid
 
 
-def _states(wanted: Sequence[str]) -> tuple[str, ...]:
-    from hermes_cron.domain.run import RunState
+def _instant(text: str | None, state: Cli) -> datetime | None:
+    from hermes_cron.cli.explain import instant_or_ago
 
-    for word in wanted:
-        if word not in {known.value for known in RunState}:
-            raise Usage(f'no run state "{word}"', hint="one of: " + " ".join(known.value for known in RunState))
-    return tuple(wanted)
-
-
-def _instant(option: str, text: str, state: Cli) -> datetime:
-    from hermes_cron.cli.explain import instant_of, zone_named
-    from hermes_cron.jobs.forms import duration
-
-    span: timedelta | None = duration(text.strip())
-    return state.clock.now() - span if span is not None else instant_of(text, zone_named(state, None))
+    return None if text is None else instant_or_ago(text, state.clock.now(), state)
 
 
 def _lines(found: Found, state: Cli, *, newest: bool) -> Iterator[str]:

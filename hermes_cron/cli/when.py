@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from hermes_cron.domain.when import brief, clock, due, length, whole
+from hermes_cron.domain.when import brief, due, length, whole
 
-__all__ = ["brief", "clock", "due", "length", "whole"]
+__all__ = ["brief", "due", "length", "whole"]

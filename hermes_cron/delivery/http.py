@@ -34,11 +34,8 @@ class _Way:
     sent: bool = False
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            sock = info["return_value"].get_extra_info("socket")
-            if sock is not None:
-                self.deadline.watch(sock)
-        elif event.endswith(".send_request_body.complete"):
+        self.deadline.trace(event, info)
+        if event.endswith(".send_request_body.complete"):
             self.sent = True
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.run import Cause
 from hermes_cron.domain.session_query import Phrase
 from hermes_cron.domain.transcript import Message, calls_of
@@ -154,7 +154,6 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 _LOOKED_AT = 200_000  # characters of one message, for its snippet
-_BLANKS = re.compile(r"\s+")
 
 
 def snippet(text: str, phrases: Sequence[Phrase], *, width: int = 160) -> str:
@@ -163,7 +162,7 @@ def snippet(text: str, phrases: Sequence[Phrase], *, width: int = 160) -> str:
     begin, end = _first(shown, phrases)
     begin = max(0, min(begin - max(0, width - (end - begin)) // 3, len(shown) - width))
     cut = shown[begin : begin + width]
-    line = _BLANKS.sub(" ", "".join(char if char.isprintable() else " " for char in cut)).strip()
+    line = one_line(cut, width)
     return ("…" if begin else "") + line + ("…" if begin + width < len(shown) or len(text) > _LOOKED_AT else "")
 
 

@@ -261,8 +261,7 @@ class OpenAICompatible:
         import openai
 
         if isinstance(error, openai.APIStatusError):
-            headers, now = error.response.headers, self._clock.now()
-            return fault_of(error.status_code, _parsed(error.response), place=self._place, headers=headers, now=now)
+            return self._refused(error.response)
         if isinstance(error, openai.APIConnectionError):
             return self._broken(error.__cause__ or error)
         if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):

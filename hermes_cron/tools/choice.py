@@ -38,19 +38,12 @@ def check_names(registry: Registry, job: Job) -> tuple[str, ...]:
 
 def select(registry: Registry, job: Job, context: ToolContext) -> Chosen:
     """Permission is this mapping: a tool outside of it does not exist for the run."""
-    tools: dict[str, Tool] = {}
-    left_out: dict[str, str] = {}
-    for name in check_names(registry, job):
-        tool = registry.entries[name].tool
-        if (reason := _unavailable(tool, registry, context)) is None:
-            tools[name] = tool
-        else:
-            left_out[name] = reason
-    return Chosen(tools=tools, left_out=left_out)
+    return named(registry, check_names(registry, job), context)
 
 
 def named(registry: Registry, names: Iterable[str], context: ToolContext) -> Chosen:
-    """The tools of a transcript that is gone on with. One that is gone since is left out: a call of it is answered."""
+    """Those of these tools that the run can have. Of a transcript that is gone on with, one may be gone since: it is
+    left out, and a call of it is answered."""
     tools: dict[str, Tool] = {}
     left_out: dict[str, str] = {}
     for name in names:
