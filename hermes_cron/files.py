@@ -24,7 +24,7 @@ TEMP_PREFIX = ".hermes-cron-tmp-"
 """Begins every temporary name. The rest is random and short, so a target of 255 bytes has room for its neighbour."""
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS})
+NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS})
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -62,7 +62,7 @@ def create_new(path: Path, data: bytes, *, mode: int | None = None) -> None:
             except FileExistsError as error:
                 raise Conflict(f"{path} already exists") from error
             except OSError as error:
-                if error.errno not in _NO_LINKS:
+                if error.errno not in NO_LINKS:
                     raise
                 _create_in_place(path, data, mode)
         sync_folder(path.parent)

@@ -86,3 +86,9 @@ class Home:
     def is_home(self) -> bool:
         """A directory with a config.toml is a home."""
         return self.config.is_file()
+
+
+def with_tilde(path: Path) -> str:
+    """As people read it: ``~`` for the user's own folder."""
+    own = Path.home()
+    return f"~/{path.relative_to(own)}" if path.is_relative_to(own) and path != own else str(path)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_cron.errors import HermesCronError
+from hermes_cron.jobs.files import is_job
 
 if TYPE_CHECKING:
     from hermes_cron.home import Home
@@ -28,7 +29,6 @@ MANY = 2
 """So many at once are more than somebody's tidying hand: they need a person to look."""
 
 _NAMED = 3
-_SUFFIX = b".md"
 
 _Jobs = Mapping[bytes, bytes]
 """Blob ids by file name."""
@@ -158,15 +158,11 @@ def _jobs(objects: Objects, commit: Commit) -> dict[bytes, bytes]:
     folder = objects.at(commit.tree, b"jobs")
     if folder is None:
         return {}
-    return {name: entry.oid for name, entry in objects.entries(folder.oid).items() if _is_job(name)}
+    return {name: entry.oid for name, entry in objects.entries(folder.oid).items() if is_job(os.fsdecode(name))}
 
 
 def _files(folder: Path) -> set[bytes]:
     try:
-        return {name for name in os.listdir(os.fsencode(folder)) if _is_job(name)}  # noqa: PTH208  # names as bytes
+        return {name for name in os.listdir(os.fsencode(folder)) if is_job(os.fsdecode(name))}  # noqa: PTH208  # names as bytes
     except FileNotFoundError:
         return set()
-
-
-def _is_job(name: bytes) -> bool:
-    return name.endswith(_SUFFIX) and not name.startswith((b".", b"#"))

@@ -260,7 +260,7 @@ class App:
         from hermes_cron.snapshots.repository import Why
 
         made = self.snapshots.create(Why(actor="upgrade", reason=reason))
-        return (made.after or made.before).id
+        return made.newest.id
 
     # --- the store -------------------------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ class Past:
         """Keep what was put; the commit's id."""
         made = self.snapshots.create(Why(actor="user", reason=reason, by=by))
         self.clock.advance(timedelta(minutes=1))
-        return (made.after or made.before).id
+        return made.newest.id
 
     def by_run(self, run: str, edits: dict[str, str | None], reason: str = "learned a pitfall") -> str:
         """As a run changes the home; the commit's id."""

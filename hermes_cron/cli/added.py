@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
 from hermes_cron.cli import output, when
 from hermes_cron.cli.context import Cli
+from hermes_cron.home import with_tilde
 
 if TYPE_CHECKING:
     from hermes_cron.cli.cost import Expected
@@ -134,7 +134,7 @@ def show(state: Cli, job: Job, planned: Plan, *, missing: tuple[str, ...], dry_r
         (texts["runs_by"], by_text(planned.by, lang)),
         *cost_line(planned, lang),
         (texts["result"], result_text(state, job, lang)),
-        (texts["file"], home_path(state.home.jobs / f"{job.name}.md")),
+        (texts["file"], with_tilde(state.home.jobs / f"{job.name}.md")),
     ]
     state.out(output.facts(pairs))
     state.out()
@@ -162,7 +162,7 @@ def result_text(state: Cli, job: Job, lang: str) -> str:
     texts = _TEXTS[lang]
     folder = state.home.outputs / job.name
     if not job.deliver.to:
-        return texts["to_nobody"].format(folder=home_path(folder))
+        return texts["to_nobody"].format(folder=with_tilde(folder))
     known = state.settings.targets
     named = [
         f"{name}（{texts[f'{known[name].kind}_kind']}）" if lang == "zh" and name in known
@@ -259,14 +259,6 @@ def _next_line(job: Job, ahead: list[datetime], lang: str) -> str:
 
 def _database(texts: dict[str, str], name: str, product: str | None) -> str:
     return texts["read_only"].format(name=name, product=product) if product else name
-
-
-def home_path(path: Path) -> str:
-    """With ``~`` for the user's own folder."""
-    try:
-        return f"~/{path.relative_to(Path.home())}"
-    except ValueError:
-        return str(path)
 
 
 def _json(

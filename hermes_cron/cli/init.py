@@ -13,6 +13,7 @@ from hermes_cron import config_keys, files, shipped
 from hermes_cron.cli import output, snapshot_words
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import ConfigError, Conflict, SecretInPlainSight, Usage
+from hermes_cron.home import with_tilde
 from hermes_cron.settings import NO_MODEL, Settings, host_zone
 
 if TYPE_CHECKING:
@@ -284,7 +285,7 @@ def _report(state: Cli, made: _Made, snapshot: str | None, *, unused: Sequence[s
             "not_applied": list(unused), "snapshot": snapshot, "next": follow,
         })  # fmt: skip
         return
-    root = _short(made.home.root)
+    root = with_tilde(made.home.root)
     state.out(texts["there" if existed else "made"].format(root=root))
     comma = texts["comma"]
     summary = comma.join([settings.timezone, settings.model.name or texts["no_model"], *databases])
@@ -311,11 +312,6 @@ def _follow(settings: Settings, texts: dict[str, str]) -> str:
     name = min(settings.databases)
     kind = "test" if settings.databases[name].engine == "postgresql" else "add"
     return texts[kind].format(database=name)
-
-
-def _short(root: Path) -> str:
-    home = Path.home()
-    return f"~/{root.relative_to(home)}" if root.is_relative_to(home) and root != home else str(root)
 
 
 def _quoted(text: str) -> str:

@@ -212,7 +212,7 @@ def _first(job: Job) -> str:
 
 
 def _place_facts(state: Cli, file: Opened, labels: dict[str, str]) -> list[tuple[str, str]]:
-    from hermes_cron.cli.added import home_path
+    from hermes_cron.home import with_tilde
 
     listed = file.listed
     zone = ZoneInfo(listed.summary.get("timezone", "UTC"))
@@ -220,8 +220,8 @@ def _place_facts(state: Cli, file: Opened, labels: dict[str, str]) -> list[tuple
         (labels["last"], _last(listed.last, zone, state, labels)),
         *((labels["lost"], text) for text in _lost(state, listed.last, labels)),
         *((labels["incident"], text) for text in _incidents(state, listed.uid, zone, labels)),
-        (labels["result"], f"{home_path(state.home.outputs / listed.name)}/"),
-        (labels["file"], home_path(state.home.jobs / listed.file_name)),
+        (labels["result"], f"{with_tilde(state.home.outputs / listed.name)}/"),
+        (labels["file"], with_tilde(state.home.jobs / listed.file_name)),
         (labels["id"], listed.uid),
     ]
 

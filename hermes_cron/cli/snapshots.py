@@ -99,7 +99,7 @@ def create(reason: Annotated[str | None, typer.Argument(help="Why, in a few word
     desk = state.app.history
     first = desk.is_new()
     changed = desk.create(reason, by=person())
-    commit = changed.after or changed.before
+    commit = changed.newest
     made = first or changed.after is not None
     if state.json:
         state.emit_json(

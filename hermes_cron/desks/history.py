@@ -306,7 +306,7 @@ class HistoryDesk:
         snapshots = self._snapshots
         changed = history.carry_out(snapshots, task.plan, _why(task.asked, by))
         late = [self._late(lambda: self.follow([it.path for it in task.diffs], back=True))]
-        objects, tree = snapshots.objects(), (changed.after or changed.before).tree
+        objects, tree = snapshots.objects(), changed.newest.tree
         said, found = proof.of_tree(objects, tree), proof.of_home(self._app.home.root, objects, tree)
         since: list[Commit | None] = []
         late.append(self._late(lambda: since.append(self.create(None, by=by).after)))
@@ -361,8 +361,10 @@ def _say_late(changed: Changed, *late: HermesCronError | None) -> None:
     """What is done is done, and must not be told as if it were not. Raises ``DiskFull``."""
     first = next((it for it in late if it is not None), None)
     if first is not None:
-        why = first.message.removeprefix("no snapshot could be made, so nothing was changed: ")
-        done = (changed.after or changed.before).id[:SHORT]
+        from hermes_cron.snapshots.faults import NOTHING_CHANGED
+
+        why = first.message.removeprefix(NOTHING_CHANGED)
+        done = changed.newest.id[:SHORT]
         raise DiskFull(f"it is done, as snapshot {done}, and nothing could be written after it: {why}", hint=first.hint)
 
 

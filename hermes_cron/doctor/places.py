@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hermes_cron.doctor.finding import Finding, Patient, failure, fine, warning
 from hermes_cron.files import TEMP_PREFIX
+from hermes_cron.home import with_tilde
 
 ROOM = 200_000_000
 SHARE = 0.05
@@ -22,16 +23,16 @@ def folder(patient: Patient) -> Iterator[Finding]:
     root = patient.home.root
     mode = root.stat().st_mode & 0o777
     if mode & 0o077:
-        yield warning("home_open", shlex.join(["chmod", "700", str(root)]), home=_short(root), mode=f"{mode:04o}")
+        yield warning("home_open", shlex.join(["chmod", "700", str(root)]), home=with_tilde(root), mode=f"{mode:04o}")
     else:
-        yield fine("home", home=_short(root), mode=f"{mode:04o}", size=_size(root))
+        yield fine("home", home=with_tilde(root), mode=f"{mode:04o}", size=_size(root))
 
 
 def writable(patient: Patient) -> Iterator[Finding]:
     """By writing: a right says nothing of a full disk or a read-only file system."""
     for place in (patient.home.root, patient.home.jobs):
         if not place.is_dir():
-            yield failure("no_folder", shlex.join(["mkdir", "-m", "700", str(place)]), path=_short(place))
+            yield failure("no_folder", shlex.join(["mkdir", "-m", "700", str(place)]), path=with_tilde(place))
             continue
         probe = place / f"{TEMP_PREFIX}{secrets.token_hex(8)}"
         try:
@@ -41,7 +42,7 @@ def writable(patient: Patient) -> Iterator[Finding]:
                 os.fsync(file.fileno())
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
-            yield failure("not_writable", shlex.join(["df", "-h", str(place)]), path=_short(place), why=why)
+            yield failure("not_writable", shlex.join(["df", "-h", str(place)]), path=with_tilde(place), why=why)
             return
         finally:
             probe.unlink(missing_ok=True)
@@ -92,8 +93,3 @@ def _size(root: Path) -> str:
         except OSError:  # gone meanwhile, or not ours to read: the others count
             continue
     return in_words(total)
-
-
-def _short(path: Path) -> str:
-    home = Path.home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)

@@ -42,7 +42,7 @@ def name_of(file_name: str) -> str:
     return unicodedata.normalize("NFC", file_name.removesuffix(SUFFIX))
 
 
-def _is_job(file_name: str) -> bool:
+def is_job(file_name: str) -> bool:
     return file_name.endswith(SUFFIX) and not file_name.startswith((".", "#"))
 
 
@@ -68,7 +68,7 @@ class JobFiles:
         try:
             with os.scandir(self.folder) as entries:
                 for entry in entries:
-                    if not _is_job(entry.name):
+                    if not is_job(entry.name):
                         continue
                     with contextlib.suppress(OSError):  # gone since the listing, or a link that leads nowhere
                         if entry.is_file():
@@ -85,7 +85,7 @@ class JobFiles:
         for file_name in sorted(file_names):
             path = self.folder / file_name
             with contextlib.suppress(OSError):
-                if _is_job(file_name) and path.is_file():
+                if is_job(file_name) and path.is_file():
                     found.append(JobFile(file_name=file_name, name=name_of(file_name), stat=stat_text(path.stat())))
         return found
 
@@ -105,7 +105,7 @@ class JobFiles:
             listed = os.listdir(self.folder)  # noqa: PTH208  # ten thousand names in one call, no stat
         except FileNotFoundError:
             return None
-        same = self.look([name for name in listed if _is_job(name) and name_key(name_of(name)) == key])
+        same = self.look([name for name in listed if is_job(name) and name_key(name_of(name)) == key])
         return next((found for found in same if found.name == spelled), same[0] if same else None)
 
     def path(self, name: str) -> Path:

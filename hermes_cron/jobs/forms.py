@@ -139,16 +139,6 @@ def choice(kind: type[_E], *, off: _E | None = None) -> Callable[[Value, str], _
     return read
 
 
-def regex(value: Value, key: str) -> str:
-    """A regular expression as Python's ``re`` understands it."""
-    pattern = text(value, key)
-    try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        refuse(value, f"{key}: not a regular expression: {error}")
-    return pattern
-
-
 # --- numbers and spans ------------------------------------------------------------------------------------------------
 
 

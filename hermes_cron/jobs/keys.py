@@ -15,7 +15,7 @@ from hermes_cron.domain.job import CatchUp, Overlap, PlaybookMode, PlaybookUse, 
 from hermes_cron.jobs import forms
 from hermes_cron.jobs.checks import read_checks
 from hermes_cron.jobs.forms import Reader, Words
-from hermes_cron.jobs.frontmatter import Entry, Fault, FaultsFound, Several, Single, Table, Value
+from hermes_cron.jobs.frontmatter import Fault, FaultsFound, Several, Single, Table, Value
 from hermes_cron.jobs.nearest import did_you_mean
 from hermes_cron.jobs.plain_sight import looks_secret
 
@@ -96,10 +96,6 @@ def _paused(value: Value, key: str) -> str | None:
     return forms.text(value, key)
 
 
-def _not_a_name(entry: Entry, key: str) -> Fault:
-    return Fault(line=entry.line, message=f'{key}: "{entry.key}" is not a name (letters, digits, _)')
-
-
 def _env(value: Value, key: str) -> dict[str, str]:
     """Plain variables, as text the way they are written; what looks like a secret is refused and not repeated."""
     values = forms.scalars(value, key)
@@ -108,8 +104,6 @@ def _env(value: Value, key: str) -> dict[str, str]:
     for entry in value.entries:
         if not isinstance(entry.value, Single) or values[entry.key] is None:
             forms.wrong(entry.value, f"{key}.{entry.key}", "text")
-        if not forms.VARIABLE.fullmatch(entry.key):
-            raise FaultsFound(_not_a_name(entry, key))
         kind = looks_secret(entry.key, entry.value.text)
         if kind is not None:
             message = f"{key}.{entry.key}: the value looks like {kind}; secrets do not belong in job files"

@@ -6,18 +6,25 @@ A script is its author's own and is read by no model, so it is not judged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.job import Job
-from hermes_cron.domain.scan import Purpose, Verdict, scan
+from hermes_cron.domain.scan import Finding, Purpose, Verdict, scan
 from hermes_cron.jobs.frontmatter import Fault
 
 _HINT = "quote what is only spoken of; look: hermes-cron scan FILE --as prompt"
 
 
+@lru_cache(maxsize=1)
+def _found(prompt: str) -> tuple[Finding, ...]:
+    """Asked twice in a row of a good file: what blocks it, then what it is warned of."""
+    return scan(prompt, Purpose.PROMPT).findings
+
+
 def blocked(text: str, *, first_line: int) -> Iterator[Fault]:
     """A fault for each place in the prompt that is blocked; the prompt begins at ``first_line`` of the file."""
-    for found in scan(text, Purpose.PROMPT).findings:
+    for found in _found(text):
         if found.verdict is Verdict.BLOCK:
             message = f"the prompt is blocked, {found.kind.words}: {found.excerpt}"
             yield Fault(line=first_line + found.line - 1, message=message, hint=_HINT, blocked=found.kind)
@@ -40,6 +47,6 @@ def warned(job: Job, file_name: str) -> tuple[SecurityFinding, ...]:
         SecurityFinding(
             guard=Purpose.PROMPT, kind=found.kind, verdict=found.verdict, place=f"jobs/{file_name}", job=job.name
         )
-        for found in scan(job.prompt, Purpose.PROMPT).findings
+        for found in _found(job.prompt)
         if found.verdict is Verdict.WARN
     )

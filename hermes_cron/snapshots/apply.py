@@ -36,7 +36,6 @@ from hermes_cron.snapshots.trees import (
     plain_entry,
 )
 
-_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS})
 _OTHER = Entry(Mode.SUBMODULE, b"")
 """Something lies there that is in neither tree."""
 
@@ -334,7 +333,7 @@ def _link_new(temporary: bytes, place: bytes) -> None:
     try:
         os.link(temporary, place, follow_symlinks=False)
     except OSError as error:
-        if error.errno not in _NO_LINKS or os.path.lexists(place):
+        if error.errno not in files.NO_LINKS or os.path.lexists(place):
             raise
         os.rename(temporary, place)
 

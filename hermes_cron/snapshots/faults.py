@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 from hermes_cron.errors import HermesCronError, SnapshotFailed
 
 _FULL = "No space left on device"
 
 
-@contextlib.contextmanager
-def explained() -> Iterator[None]:
+NOTHING_CHANGED = "no snapshot could be made, so nothing was changed: "
+"""Begins what is said of a fault while something was to be kept."""
+
+
+def explained() -> AbstractContextManager[None]:
     """libgit2's and the disk's faults, as facts: no commit, no change."""
-    import pygit2
+    return _told(NOTHING_CHANGED, _next)
 
-    try:
-        yield
-    except HermesCronError:
-        raise
-    except (OSError, pygit2.GitError, KeyError, ValueError, RecursionError) as error:
-        text = f"no snapshot could be made, so nothing was changed: {error}"
-        raise SnapshotFailed(text, hint=_next(str(error))) from error
+
+def reading() -> AbstractContextManager[None]:
+    """The same for those who only look."""
+    return _told("the history cannot be read: ", lambda _text: "hermes-cron snapshots verify")
 
 
 @contextlib.contextmanager
-def reading() -> Iterator[None]:
-    """The same for those who only look."""
+def _told(lead: str, hint: Callable[[str], str]) -> Iterator[None]:
     import pygit2
 
     try:
@@ -34,7 +34,7 @@ def reading() -> Iterator[None]:
     except HermesCronError:
         raise
     except (OSError, pygit2.GitError, KeyError, ValueError, RecursionError) as error:
-        raise SnapshotFailed(f"the history cannot be read: {error}", hint="hermes-cron snapshots verify") from error
+        raise SnapshotFailed(f"{lead}{error}", hint=hint(str(error))) from error
 
 
 def _next(text: str) -> str:

@@ -65,6 +65,11 @@ class Changed:
     left_out: tuple[LeftOut, ...] = ()
     kept: tuple[str, ...] = ()
 
+    @property
+    def newest(self) -> Commit:
+        """The state that the home has now."""
+        return self.after or self.before
+
 
 class Held:
     """What the holder of the lock may do."""

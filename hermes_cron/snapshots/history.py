@@ -8,7 +8,7 @@ state. What does not merge is a clash with its versions, and then nothing is don
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hermes_cron.errors import Conflict, NotFound
@@ -63,7 +63,7 @@ def plan_restore(
     """
     with snapshots.alone() as held:
         found = held.present(BY_HAND)
-        head = found.after or found.before
+        head = found.newest
         objects = held.objects
         chosen = tuple(os.fsencode(path) for path in paths)
         for path in chosen:
@@ -83,7 +83,7 @@ def plan_undo(snapshots: SnapshotRepository, taken_back: Iterable[str], *, paths
     """As if these commits had not been; everything else stays. What lies in the home is committed first."""
     with snapshots.alone() as held:
         found = held.present(BY_HAND)
-        head = found.after or found.before
+        head = found.newest
         objects = held.objects
         commits = list(walk(held.repository))
         by_id = {commit.id: commit for commit in commits}
@@ -119,25 +119,11 @@ def carry_out(snapshots: SnapshotRepository, plan: Plan, why: Why) -> Changed:
         )
     with snapshots.alone() as held:
         found = held.present(BY_HAND)
-        before = found.after or found.before
+        before = found.newest
         if before.id != plan.base:
             raise Conflict("something was changed meanwhile; nothing was done", hint="look again, then repeat")
         held.objects.new.update(plan.new)
         return held.move(before, plan.tree, why, found.left_out)
-
-
-def versions(snapshots: SnapshotRepository, path: str) -> Iterator[tuple[Commit, Entry | None]]:
-    """Each commit that changed the file or folder, newest first, with its entry there (None: removed)."""
-    place = os.fsencode(path)
-    everything = list(snapshots.log())
-    if not everything:
-        return
-    objects = snapshots.objects()
-    entries = {commit.id: objects.at(commit.tree, place) for commit in everything}
-    for commit in everything:
-        entry = entries[commit.id]
-        if all(entries.get(parent) != entry for parent in commit.parents) and (commit.parents or entry is not None):
-            yield commit, entry
 
 
 def _hand_edits(held: Held, snapshots: SnapshotRepository, wanted: Commit) -> list[tuple[Commit, Commit]]:
@@ -190,7 +176,7 @@ def _of_the_home(changes: Iterable[Difference]) -> list[Difference]:
 
 def _plan(found: Changed, objects: Objects, tree: Oid, kept: set[str], clashes: Mapping[bytes, Entry | None]) -> Plan:
     """``clashes`` by path, with what was wanted there."""
-    head = found.after or found.before
+    head = found.newest
     return Plan(
         base=head.id,
         tree=tree,

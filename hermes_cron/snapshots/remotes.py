@@ -25,7 +25,7 @@ from hermes_cron.snapshots.merge import merge
 from hermes_cron.snapshots.read import BRANCH
 from hermes_cron.snapshots.repository import SnapshotRepository
 from hermes_cron.snapshots.scan import TEMPORARY, why_not
-from hermes_cron.snapshots.trees import EMPTY_TREE, Mode, Objects
+from hermes_cron.snapshots.trees import EMPTY_TREE, Mode
 
 if TYPE_CHECKING:
     from pygit2 import Repository
@@ -70,7 +70,7 @@ def push(snapshots: SnapshotRepository, url: str, *, branch: str = "main", login
     """Commit what lies in the home and send everything. Raises ``Conflict`` when the URL has what we have not."""
     with snapshots.alone() as held:
         found = held.present(BY_HAND)
-        head = found.after or found.before
+        head = found.newest
     with _connected(snapshots, url, branch, login) as (repository, remote, calls):
         _call(url, lambda: remote.push([f"{BRANCH}:refs/heads/{branch}"], callbacks=calls, proxy=True))
         if calls.refused:
@@ -102,7 +102,7 @@ def pull(snapshots: SnapshotRepository, url: str, *, branch: str = "main", login
 
 def _brought(held: Held, url: str, theirs_id: str) -> Pulled:
     found = held.present(BY_HAND)
-    head = found.after or found.before
+    head = found.newest
     with explained():
         theirs = decode(held.repository[theirs_id])
         base_id = held.repository.merge_base(head.id, theirs.id)
@@ -110,7 +110,7 @@ def _brought(held: Held, url: str, theirs_id: str) -> Pulled:
         return Pulled(how=How.NOTHING, theirs=theirs, changed=None)
     why = Why(actor=IMPORT, reason=f"pulled from {url}")
     if base_id is not None and str(base_id) == head.id:
-        _check(held, held.objects, head, theirs.tree)
+        _check(held, head, theirs.tree)
         return Pulled(how=How.FORWARD, theirs=theirs, changed=held.move(head, theirs, why, found.left_out))
     with explained():
         base = EMPTY_TREE if base_id is None else decode(held.repository[base_id]).tree
@@ -123,14 +123,15 @@ def _brought(held: Held, url: str, theirs_id: str) -> Pulled:
             hint="hermes-cron snapshots push URL --branch NAME, and bring them together there",
             details={"conflicts": paths, "here": head.id, "there": theirs.id},
         )
-    _check(held, held.objects, head, both.tree)
+    _check(held, head, both.tree)
     return Pulled(
         how=How.MERGED, theirs=theirs, changed=held.move(head, both.tree, why, found.left_out, parents=(theirs.id,))
     )
 
 
-def _check(held: Held, objects: Objects, head: Commit, tree: bytes) -> None:
+def _check(held: Held, head: Commit, tree: bytes) -> None:
     """Nothing comes that no snapshot of the home would keep."""
+    objects = held.objects
     with explained():
         for path, _, after in objects.changed(head.tree, tree):
             if after is None:
@@ -171,10 +172,8 @@ def _connected(
         )
     if _BRANCH.fullmatch(branch) is None:
         raise NotFound(f"{branch!r} is no name of a branch", hint="letters, digits, - _ . and /")
-    with snapshots.alone():
-        repository = snapshots.open()
-    if repository is None:
-        raise SnapshotFailed("there is no history", hint="hermes-cron snapshots create")
+    with snapshots.alone() as held:
+        repository = held.repository
     pygit2.settings.server_connect_timeout = _CONNECT_MS
     pygit2.settings.server_timeout = _ANSWER_MS
     yield repository, repository.remotes.create_anonymous(url), _callbacks(login)

@@ -79,7 +79,7 @@ class SnapshotRepository:
             edits = edits() if callable(edits) else edits
             paths = None if scope == "all" else [os.fsencode(name) for name in edits]
             found = held.present(BY_HAND, paths)
-            before = found.after or found.before
+            before = found.newest
             return held.move(before, held.edited(before.tree, edits, found.left_out), why, found.left_out)
 
     def settle(self) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hermes_cron.snapshots.blame import is_binary
 from hermes_cron.snapshots.commits import Commit
 from hermes_cron.snapshots.faults import reading
-from hermes_cron.snapshots.merge import below
+from hermes_cron.snapshots.read import differences
 from hermes_cron.snapshots.repository import SnapshotRepository
 from hermes_cron.snapshots.trees import USUAL_BITS, Difference, Entry, Mode, Objects
 
@@ -33,8 +33,7 @@ def diff(snapshots: SnapshotRepository, old: Commit | None, new: Commit, paths: 
     """From one snapshot to another; ``old`` None is a home with nothing in it."""
     with reading():
         objects = snapshots.objects()
-        found = objects.changed(None if old is None else old.tree, new.tree)
-        return list(shown(objects, below(found, tuple(os.fsencode(path) for path in paths))))
+        return list(shown(objects, differences(objects, new, old, paths)))
 
 
 def shown(objects: Objects, changes: Iterable[Difference]) -> Iterator[FileDiff]:

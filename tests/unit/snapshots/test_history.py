@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from hermes_cron.desks.history_task import versions
 from hermes_cron.errors import Conflict, NotFound
-from hermes_cron.snapshots.history import Plan, carry_out, plan_restore, plan_undo, versions
+from hermes_cron.snapshots.history import Plan, carry_out, plan_restore, plan_undo
 from hermes_cron.snapshots.repository import Commit, SnapshotRepository, Why, Write
 from hermes_cron.snapshots.verify import verify
 from tests import snapshots_rig as rig
@@ -212,11 +213,13 @@ def test_versions_are_the_commits_that_changed_a_thing(root: Path) -> None:
     (root / "jobs/c.md").unlink()
     gone = snapshots.create(rig.cli("gone")).after
     back = run(root, c="2\n")
-    found = list(versions(snapshots, "jobs/c.md"))
-    assert [commit.id for commit, _ in found] == [it.id for it in (back, gone, second, first) if it is not None]
-    assert [entry is None for _, entry in found] == [False, True, False, False]
-    assert len(list(versions(snapshots, "jobs"))) == 5
-    assert list(versions(snapshots, "jobs/never.md")) == []
+    commits = {commit.id: commit for commit in snapshots.log()}
+    made = versions(snapshots.objects(), commits, ["jobs/c.md", "jobs", "jobs/never.md"])
+    found = made["jobs/c.md"][::-1]
+    assert [it.commit.id for it in found] == [it.id for it in (back, gone, second, first) if it is not None]
+    assert [it.entry is None for it in found] == [False, True, False, False]
+    assert len(made["jobs"]) == 5
+    assert made["jobs/never.md"] == []
 
 
 def test_nothing_of_a_plan_is_left_in_the_history_unless_carried_out(root: Path) -> None:
