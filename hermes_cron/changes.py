@@ -25,15 +25,18 @@ class Changes:
         from hermes_cron.snapshots.commits import CLI, Why
 
         why = Why(actor=CLI, reason=reason, job=job, by=None if self._person is None else self._person())
-        done = self._snapshots.change(
-            why, lambda: {path: _as_kept(edit) for path, edit in edits().items()}, scope="paths"
-        )
+        done = self._snapshots.change(why, lambda: as_kept(edits()), scope="paths")
         if done.kept:
             raise Conflict(
                 f"{', '.join(done.kept)} was changed by hand within these moments; that version is kept",
                 hint="look at it, then try again",
             )
         return None if done.after is None else done.after.id
+
+
+def as_kept(edits: Edits) -> dict[str, Write | Remove]:
+    """The edits in the words of the history."""
+    return {path: _as_kept(edit) for path, edit in edits.items()}
 
 
 def _as_kept(edit: Put | Drop) -> Write | Remove:

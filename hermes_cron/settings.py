@@ -112,6 +112,39 @@ class ModelSettings:
     timeout_s: float = 120.0
     max_tokens: int = 8192
     temperature: float | None = None
+    auxiliary: str | None = None
+    window: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySettings:
+    """Characters that the two files may have, what an entry too many does, and the second memory beside them."""
+
+    memory_chars: int = 2200
+    user_chars: int = 1375
+    overflow: Literal["fail", "archive"] = "fail"
+    provider: str = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningSettings:
+    """After how much a run is looked back at, with how many model calls, and when people hear of what was learned."""
+
+    memory_turns: int = 10
+    skill_iterations: int = 10
+    review_iterations: int = 8
+    notice: Literal["delivery", "now", "off"] = "delivery"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionSettings:
+    """When a transcript is compacted, in percent of the window, and how many messages stay at both ends."""
+
+    engine: str = "summary"
+    at_percent: int = 50
+    hard_percent: int = 85
+    keep_head: int = 3
+    keep_tail: int = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +197,9 @@ class Settings:
     concurrency: int = 4
     catch_up_hours: float = 24.0
     model: ModelSettings = field(default_factory=ModelSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
+    learning: LearningSettings = field(default_factory=LearningSettings)
+    compaction: CompactionSettings = field(default_factory=CompactionSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     approval_timeout_hours: float = 24.0
@@ -200,6 +236,9 @@ class Settings:
             concurrency=_get(tables, "concurrency", int),
             catch_up_hours=_get(tables, "catch_up_hours", float),
             model=_model(tables, env),
+            memory=_memory(tables),
+            learning=_learning(tables),
+            compaction=_compaction(tables),
             limits=LimitSettings(minutes=_get(tables, "limits.minutes", float),
                                  iterations=_get(tables, "limits.iterations", int),
                                  tokens=_maybe(tables, "limits.tokens", int),
@@ -302,6 +341,37 @@ def _model(tables: Mapping[str, object], env: Environment) -> ModelSettings:
         timeout_s=_get(tables, "model.timeout_s", float),
         max_tokens=_get(tables, "model.max_tokens", int),
         temperature=_maybe(tables, "model.temperature", float),
+        auxiliary=_maybe(tables, "model.auxiliary", str),
+        window=_maybe(tables, "model.window", int),
+    )
+
+
+def _memory(tables: Mapping[str, object]) -> MemorySettings:
+    return MemorySettings(
+        memory_chars=_get(tables, "memory.memory_chars", int),
+        user_chars=_get(tables, "memory.user_chars", int),
+        overflow="archive" if _get(tables, "memory.overflow", str) == "archive" else "fail",
+        provider=_get(tables, "memory.provider", str),
+    )
+
+
+def _learning(tables: Mapping[str, object]) -> LearningSettings:
+    notice = _get(tables, "learning.notice", str)
+    return LearningSettings(
+        memory_turns=_get(tables, "learning.memory_turns", int),
+        skill_iterations=_get(tables, "learning.skill_iterations", int),
+        review_iterations=_get(tables, "learning.review_iterations", int),
+        notice="now" if notice == "now" else "off" if notice == "off" else "delivery",
+    )
+
+
+def _compaction(tables: Mapping[str, object]) -> CompactionSettings:
+    return CompactionSettings(
+        engine=_get(tables, "compaction.engine", str),
+        at_percent=_get(tables, "compaction.at_percent", int),
+        hard_percent=_get(tables, "compaction.hard_percent", int),
+        keep_head=_get(tables, "compaction.keep_head", int),
+        keep_tail=_get(tables, "compaction.keep_tail", int),
     )
 
 

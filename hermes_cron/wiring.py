@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hermes_cron.databases.registry import DatabaseRegistry
     from hermes_cron.delivery.registry import TargetRegistry
     from hermes_cron.desks.history import HistoryDesk
+    from hermes_cron.desks.learning import LearningDesk
     from hermes_cron.desks.runs import RunDesk
     from hermes_cron.desks.sessions import SessionDesk
     from hermes_cron.domain.command import ProcessGroup
@@ -463,6 +464,7 @@ class App:
                 model_timeout_s=model.timeout_s,
                 actions=self.actions,
                 sessions=Lookup(search=self.sessions.search, around=self.sessions.around),
+                doors=self.learning.doors,
             )
         )
 
@@ -725,6 +727,13 @@ class App:
         from hermes_cron.desks.history import HistoryDesk
 
         return HistoryDesk(self)
+
+    @cached_property
+    def learning(self) -> LearningDesk:
+        """What runs, reviews and people teach the home."""
+        from hermes_cron.desks.learning import LearningDesk
+
+        return LearningDesk(self)
 
     def close(self) -> None:
         """Ends what was opened."""

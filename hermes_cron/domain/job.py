@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.check import Check, CheckKind
+from hermes_cron.domain.learning import Learn, MemoryMode
 
 if TYPE_CHECKING:
     from hermes_cron.domain.schedule.trigger import Trigger
@@ -153,6 +154,7 @@ class Job:
     """One job file, understood.
 
     ``schedule`` holds the phrases as written, ``trigger`` what they mean (None: nothing fires by itself).
+    ``memory`` and ``learn`` say what its runs may keep.
     ``pause_after`` failures in a row hold the job, 0 never. ``ping`` is a URL or ``secret:NAME``.
     ``timezone`` is an IANA name. ``grace`` None means half the period within 2 min .. 2 h. Exactly one of ``prompt``,
     ``script`` and ``action`` is not None.
@@ -194,6 +196,8 @@ class Job:
     ping: str | None = None
     keep: Keep = field(default_factory=Keep)
     template: Template = Template.PLAIN
+    memory: MemoryMode = MemoryMode.READ_WRITE
+    learn: Learn = Learn.AUTO
 
     @property
     def work(self) -> Work:
@@ -255,7 +259,7 @@ def load_job(text: str) -> Job:
 
 _PLAIN = (
     "name", "description", "timezone", "max_runs", "paused", "prompt", "script", "action", "workdir", "model",
-    "catch_up", "overlap", "template", "pause_after", "ping",
+    "catch_up", "overlap", "template", "pause_after", "ping", "memory", "learn",
 )  # fmt: skip
 _LISTS = ("schedule", "tags", "skills", "databases", "fallback_models")
 _MAPPINGS = ("vars", "env")
@@ -290,6 +294,8 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "catch_up": CatchUp,
     "overlap": Overlap,
     "template": Template,
+    "memory": MemoryMode,
+    "learn": Learn,
     "playbook": lambda it: PlaybookUse(mode=PlaybookMode(it["mode"]), params=it["params"]),
     "limits": lambda it: Limits(**{**it, "inherited": _left_to_the_home(it, LIMITS)}),
     "keep": load_keep,

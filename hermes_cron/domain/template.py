@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 NAMES = ("job", "run", "last", "gate", "event", "context", "vars")
-NOT_YET = ("gate", "event", "context")
+NOT_YET = ("gate", "event")
 KEYS: Mapping[str, tuple[str, ...]] = {
     "job": ("name", "description", "timezone", "schedule"),
     "run": ("id", "scheduled_at", "started_at", "attempt", "cause", "late"),
     "last": ("run_id", "scheduled_at", "started_at", "ended_at", "state", "output"),
+    "context": ("reports", "own", "others", "count", "left_out"),
 }
 _PLACEHOLDER = re.compile(r"\{\{[ \t]*(" + "|".join(NAMES) + r")\.([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}")
 

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hermes_cron.domain.job import CatchUp, Overlap, PlaybookMode, PlaybookUse, Retries, Template, When
+from hermes_cron.domain.learning import Learn, MemoryMode
 from hermes_cron.jobs import forms
 from hermes_cron.jobs.checks import read_checks
 from hermes_cron.jobs.forms import Reader, Words
@@ -22,7 +23,7 @@ from hermes_cron.jobs.plain_sight import looks_secret
 NOT_YET = frozenset(
     {
         "calendar", "triggers", "window", "priority", "owner", "gate", "action", "for_each", "accounts", "secrets",
-        "environment", "reasoning", "policy", "approval", "context", "memory", "learn", "notify",
+        "environment", "reasoning", "policy", "approval", "context", "notify",
     }
 )  # fmt: skip
 """Keys of the format that this version refuses by name: a key that is accepted and does nothing would be a lie."""
@@ -241,5 +242,7 @@ KEYS: Mapping[str, Reader] = {
     "deliver": _deliver,
     "ping": _ping,
     "keep": _keep,
+    "memory": forms.choice(MemoryMode, off=MemoryMode.OFF),
+    "learn": forms.choice(Learn, off=Learn.OFF),
 }
 """In the order in which a new file is written."""

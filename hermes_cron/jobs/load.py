@@ -27,6 +27,7 @@ from hermes_cron.domain.job import (
     Template,
     When,
 )
+from hermes_cron.domain.learning import Learn, MemoryMode
 from hermes_cron.errors import HermesCronError, ScheduleInPast
 from hermes_cron.jobs import follow_up, forms, keys
 from hermes_cron.jobs.frontmatter import Entry, Fault, FaultsFound, Parts, Table, read_table, refuse, split
@@ -173,6 +174,8 @@ class _Reading:
             ping=given.get("ping"),
             keep=keep,
             template=given.get("template", Template.PLAIN),
+            memory=given.get("memory", MemoryMode.READ_WRITE),
+            learn=given.get("learn", Learn.AUTO),
         )
 
     # --- time ---------------------------------------------------------------------------------------------------

@@ -18,6 +18,17 @@ def _or_nothing(value: object) -> object:
     return "" if value is None else value
 
 
+def names(text: str) -> set[str]:
+    """The names that the body takes from outside. Raises nothing: one that does not parse has none."""
+    from jinja2 import TemplateSyntaxError, meta
+    from jinja2.sandbox import SandboxedEnvironment
+
+    try:
+        return meta.find_undeclared_variables(SandboxedEnvironment().parse(text))
+    except TemplateSyntaxError:  # rendering it names the line
+        return set()
+
+
 def render(text: str, values: Mapping[str, Mapping[str, object]], *, where: str) -> str:
     """Raises ``JobFileError`` naming ``where`` and the line. Autoescape is for HTML; a prompt is text."""
     from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError

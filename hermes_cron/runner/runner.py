@@ -22,6 +22,7 @@ from hermes_cron.domain.command import Flag, ProcessGroup, RunCommand
 from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.fault import failed
 from hermes_cron.domain.job import Job, Work
+from hermes_cron.domain.learning import NO_DOORS, Doors
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.session import Lookup
 from hermes_cron.domain.transcript import Header, Message
@@ -107,6 +108,7 @@ class Parts:
     model_timeout_s: float
     actions: Actions
     sessions: Lookup | None = None
+    doors: Callable[[TakenRun], Doors] = lambda _: NO_DOORS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,6 +363,7 @@ class Runner:
             connections=stack.enter_context(Connections(parts.databases, taken.job.databases)),
             redact=parts.redact,
             sessions=parts.sessions,
+            doors=parts.doors(taken),
         )
 
     def _equipped(self, taken: TakenRun, tools: Mapping[str, Tool], context: ToolContext) -> ToolBox:

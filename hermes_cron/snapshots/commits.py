@@ -22,7 +22,7 @@ USER = "user"
 CLI = "cli"
 IMPORT = "import"
 RESTORE = "restore"
-AUTOMATED = frozenset({"run", "review", "curator", "upgrade"})
+AUTOMATED = frozenset({"run", "review", "flush", "curator", "upgrade"})
 """Actors that no person watched. Everybody else's states are never thinned out, nor names that we do not know."""
 
 _LATEST = 253_402_300_799  # the last second of the year 9999; another tool may write any number
@@ -35,7 +35,7 @@ class Why:
     """Who changes something, and why: a commit's author, subject and trailers.
 
     ``by`` is the login name behind a command. ``undoes`` are the commits that it takes back, ``restores`` the one that
-    it brings back; ``exact`` when later hand edits were dropped with it.
+    it brings back; ``exact`` when later hand edits were dropped with it. ``call`` is the key of a run's tool call.
     """
 
     actor: str
@@ -46,6 +46,7 @@ class Why:
     undoes: tuple[str, ...] = ()
     restores: str | None = None
     exact: bool = False
+    call: str | None = None
 
     def message(self) -> str:
         trailers = {
@@ -53,6 +54,7 @@ class Why:
             "Run": self.run,
             "Job": self.job,
             "By": self.by,
+            "Call": self.call,
             "Undoes": " ".join(self.undoes),
             "Restores": self.restores,
             "Exact": "yes" if self.exact else None,
@@ -78,6 +80,7 @@ class Commit:
     restores: str | None = None
     exact: bool = False
     thinned: int = 0
+    call: str | None = None
 
     @property
     def parent(self) -> str | None:
@@ -120,6 +123,7 @@ def decode(found: Any) -> Commit:
         restores=trailers.get("Restores"),
         exact="Exact" in trailers,
         thinned=int(counted) if counted.isdecimal() else 0,
+        call=trailers.get("Call"),
     )
 
 

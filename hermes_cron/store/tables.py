@@ -306,6 +306,7 @@ class ApprovalRow(SQLModel, table=True):
     decided_by: str | None = None
     reason: str | None = Field(default=None, sa_type=Text)
     used_at: datetime | None = None  # approved: when the run began to do it
+    learned: int | None = None  # what is proposed to be learned; the run waits for nothing then
 
 
 class SpendRow(SQLModel, table=True):
@@ -412,6 +413,105 @@ class SecurityEventRow(SQLModel, table=True):
     place: str  # "jobs/x.md:4"
     job_name: str | None = None
     run_id: str | None = Field(default=None, index=True)
+
+
+class LearnedRow(SQLModel, table=True):
+    """One change of memory or of a skill, or the proposal of one (``domain.learning.Learned``)."""
+
+    __tablename__ = "learned"
+    __table_args__ = (
+        UniqueConstraint("key", name="learned_once"),
+        Index("learned_at", "at"),
+        Index("learned_untold", "job_uid", "number", sqlite_where=text("told_at IS NULL")),
+    )
+
+    number: int | None = Field(default=None, primary_key=True)
+    key: str | None = None  # of the call that did it: session/seq
+    at: datetime
+    actor: str
+    run_id: str | None = Field(default=None, index=True)
+    job_uid: str | None = None
+    job_name: str | None = None
+    session_id: str | None = None
+    review: int | None = None
+    kind: str
+    name: str
+    change: str
+    lines: str = Field(sa_type=Text)  # JSON
+    reason: str = Field(sa_type=Text)
+    state: str
+    before: str | None = None  # snapshots
+    after: str | None = None
+    approval: int | None = None
+    details: str = Field(sa_type=Text)  # what a proposal would do, JSON
+    told_at: datetime | None = None
+
+
+class SkillUseRow(SQLModel, table=True):
+    """A skill was viewed in a run, or used by it: then with what became of the run."""
+
+    __tablename__ = "skill_uses"
+    __table_args__ = (UniqueConstraint("skill", "kind", "run_id", "at", name="skill_uses_once"),)
+
+    number: int | None = Field(default=None, primary_key=True)
+    skill: str
+    kind: str  # view, use
+    run_id: str = Field(index=True)
+    job_uid: str | None = None
+    at: datetime
+    outcome: str | None = None
+    verdict: str | None = None
+
+
+class NudgeRow(SQLModel, table=True):
+    """How much a job's runs went through since something was last learned: user turns, loop iterations."""
+
+    __tablename__ = "nudges"
+
+    job_uid: str = Field(primary_key=True)  # empty for runs without a job
+    kind: str = Field(primary_key=True)
+    count: int
+
+
+class ReviewRow(SQLModel, table=True):
+    """A look back at a run, by an agent of its own, for what is worth keeping."""
+
+    __tablename__ = "reviews"
+    __table_args__ = (Index("reviews_open", "state", "queued_at", sqlite_where=text("ended_at IS NULL")),)
+
+    number: int | None = Field(default=None, primary_key=True)
+    run_id: str = Field(foreign_key="runs.id", index=True)
+    job_uid: str | None = None
+    job_name: str
+    brief: str  # memory, skill, both, correction
+    feedback: int | None = None
+    state: str
+    reason: str | None = None
+    error: str | None = Field(default=None, sa_type=Text)
+    queued_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    owner: str | None = None
+    fence: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
+    takeovers: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
+    session_id: str | None = None
+    iterations: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
+    tokens_input: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
+    tokens_output: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
+    cost_usd: float | None = None
+
+
+class FeedbackRow(SQLModel, table=True):
+    """What a person said about a run."""
+
+    __tablename__ = "feedback"
+
+    number: int | None = Field(default=None, primary_key=True)
+    run_id: str = Field(foreign_key="runs.id", index=True)
+    job_uid: str | None = None
+    text: str = Field(sa_type=Text)
+    by_whom: str
+    at: datetime
 
 
 class CounterRow(SQLModel, table=True):

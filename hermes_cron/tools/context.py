@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from hermes_cron.domain.clip import clip
 from hermes_cron.domain.command import Flag, OnSpawn, RunCommand
+from hermes_cron.domain.learning import NO_DOORS, Doors
 from hermes_cron.domain.session import Lookup
 from hermes_cron.errors import ToolFailed
 from hermes_cron.home import Home
@@ -47,7 +48,8 @@ class ToolContext:
     ``workdir`` is the job's folder or the run's scratch folder; file tools stay in it, and may read what lies below
     ``readable`` besides. ``env`` is the whole environment of commands. ``redact`` is applied to every result before
     it is journalled or sent. ``private_hosts`` are host names or addresses that ``http_get`` may reach although they
-    are not public. ``sessions`` is what was said in all runs of the home, None where there is no store. ``key`` names
+    are not public. ``sessions`` is what was said in all runs of the home, None where there is no store. ``doors``
+    are what the run may learn with. ``key`` names
     this one call and is the same when it is repeated after a crash: an idempotency key.
     """
 
@@ -69,6 +71,7 @@ class ToolContext:
     on_spawn: OnSpawn = _nothing_spawned
     key: str = ""
     sessions: Lookup | None = None
+    doors: Doors = NO_DOORS
 
     def seconds(self, wanted: float) -> float:
         """How long a call may take: what it wants, at most what the run has left. Raises ``ToolFailed`` at nothing."""

@@ -16,8 +16,8 @@ LATER = {
     "inspect-prod-db": {"calendar", "deliver.language"},
     "log-digest": {"gate", "context", "deliver.quiet_hours"},
     "disk-watchdog": {"priority"},
-    "weekly-report": {"triggers", "context", "memory", "deliver.language", "deliver.attach"},
-    "add-missing-indexes": {"policy", "approval", "window", "limits.writes", "learn"},
+    "weekly-report": {"triggers", "context", "deliver.language", "deliver.attach"},
+    "add-missing-indexes": {"policy", "approval", "window", "limits.writes"},
     "new-export": {"triggers"},
 }
 

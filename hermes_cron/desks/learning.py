@@ -1,0 +1,153 @@
+"""How does what was learned get into the home? One way, for memory and skills: through the history, then a row.
+
+A commit says which call made it. Whoever finds the commit without the row, after a ``kill -9`` between the two, puts
+the row right; so nothing is learned twice and nothing is learned in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from hermes_cron.domain.learning import NO_DOORS, Author, Doors, Kind, Learn, Learned, LearnedState, MemoryMode
+
+if TYPE_CHECKING:
+    from hermes_cron.domain.file_edit import Edits
+    from hermes_cron.domain.run import TakenRun
+    from hermes_cron.snapshots.commits import Commit
+    from hermes_cron.wiring import App
+
+LOOK_BACK = 500
+"""Snapshots among which the one of an interrupted call is looked for: it was the newest when the process died."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """One thing to write: what it is in words, and ``edits``, asked for while nobody else changes the home.
+
+    ``details`` is what carries a proposal out later.
+    """
+
+    kind: Kind
+    name: str
+    change: str
+    reason: str
+    lines: Sequence[str]
+    edits: Callable[[], Edits]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class LearningDesk:
+    """What runs, reviews and people teach this home."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def doors(self, taken: TakenRun, session_id: str | None = None) -> Doors:
+        """What a run of a job may learn with."""
+        job = taken.job
+        return self.of(
+            Author(
+                actor="run",
+                run_id=taken.id,
+                job_uid=taken.job_uid,
+                job_name=job.name,
+                session_id=session_id,
+                learn=job.learn,
+                memory=job.memory,
+            )
+        )
+
+    def of(self, author: Author) -> Doors:
+        """What an author may learn with."""
+        return NO_DOORS
+
+    def write(self, author: Author, key: str | None, lesson: Lesson) -> Learned:
+        """Change the home, or propose it where the job says so. Raises what the history raises, with nothing changed.
+
+        The same key again is the same lesson: nothing is written twice.
+        """
+        if key is not None and (done := self.happened(author, key, lesson)) is not None:
+            return done
+        if author.learn is Learn.PROPOSE and author.actor != "cli":
+            return self._propose(author, key, lesson)
+        from hermes_cron.changes import as_kept
+        from hermes_cron.snapshots.commits import Why
+
+        why = Why(
+            actor=author.actor,
+            reason=lesson.reason,
+            run=author.run_id,
+            job=author.job_name,
+            by=author.by,
+            call=key,
+        )
+        done_as = self._app.snapshots.change(why, lambda: as_kept(lesson.edits()), scope="paths")
+        if done_as.kept:
+            from hermes_cron.errors import Conflict
+
+            raise Conflict(
+                f"{', '.join(done_as.kept)} was changed by hand within these moments; that version is kept",
+                hint="look at it, then try again",
+            )
+        after = None if done_as.after is None else done_as.after.id
+        return self._note(author, key, lesson, before=done_as.before.id, after=after, state=LearnedState.APPLIED)
+
+    def happened(self, author: Author, key: str, lesson: Lesson | None = None) -> Learned | None:
+        """What the call with this key did; None when it did nothing. A row that is missing is made."""
+        from hermes_cron.store import learned
+
+        with self._app.store.read() as conn:
+            known = learned.by_key(conn, key)
+        if known is not None:
+            return known
+        commit = self._commit(key)
+        if commit is None:
+            return None
+        found = lesson or _as_committed(commit)
+        return self._note(author, key, found, before=commit.parent, after=commit.id, state=LearnedState.APPLIED)
+
+    def _commit(self, key: str) -> Commit | None:
+        return next((it for it in islice(self._app.snapshots.log(), LOOK_BACK) if it.call == key), None)
+
+    def _propose(self, author: Author, key: str | None, lesson: Lesson) -> Learned:
+        return self._note(author, key, lesson, before=None, after=None, state=LearnedState.PROPOSED)
+
+    def _note(
+        self, author: Author, key: str | None, lesson: Lesson, *, before: str | None, after: str | None,
+        state: LearnedState,
+    ) -> Learned:  # fmt: skip
+        from hermes_cron.store import learned
+
+        row = Learned(
+            number=0,
+            key=key,
+            at=self._app.clock.now(),
+            actor=author.actor,
+            kind=lesson.kind,
+            name=lesson.name,
+            change=lesson.change,
+            lines=tuple(self._app.redact(line) for line in lesson.lines),
+            reason=self._app.redact(lesson.reason),
+            state=state,
+            before=before,
+            after=after,
+            run_id=author.run_id,
+            job_uid=author.job_uid,
+            job_name=author.job_name,
+            session_id=author.session_id,
+            review=author.review,
+            details=lesson.details,
+        )
+        return self._app.store.write(lambda conn: learned.note(conn, row))
+
+
+def _as_committed(commit: Commit) -> Lesson:
+    """What a commit says of a call whose process died before its row was written."""
+    kind = Kind.MEMORY if commit.reason.startswith("memory") else Kind.SKILL
+    return Lesson(kind=kind, name="", change="changed", reason=commit.reason, lines=(), edits=dict)
+
+
+__all__ = ["Author", "LearningDesk", "Lesson", "MemoryMode"]
