@@ -235,7 +235,7 @@ def test_workers_may_write_results_at_the_same_time(bench: Bench) -> None:
     start = threading.Barrier(8)
 
     def work(seq: int) -> None:
-        start.wait(5)
+        start.wait(60)
         bench.journal.spawned(seq, pgid=seq, started="1", boot_id="b")
         bench.journal.result(result(seq, str(seq), Effect.IDEMPOTENT))
 

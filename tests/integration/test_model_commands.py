@@ -90,7 +90,7 @@ def test_the_stub_prints_its_address_serves_logs_and_ends_on_a_signal(tmp_path: 
         assert said["choices"][0]["message"]["content"] == "hello"
         assert log.read_bytes() == body + b"\n"
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=10)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 0
     assert base_url in err
 

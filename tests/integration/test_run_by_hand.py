@@ -204,7 +204,7 @@ def test_c285_with_a_living_scheduler_the_caller_only_waits(home: Home, run_cli:
         caller = start(home, "run", "j1")
         until(lambda: any(row["state"] == "running" for row in runs(run_cli)))
         caller.terminate()  # what `timeout 2` does
-        caller.communicate(timeout=10)
+        caller.communicate(timeout=60)
         go.touch()
         (row,) = until(lambda: [row for row in runs(run_cli) if row["ended_at"]])
     assert row["state"] == "ok"

@@ -77,7 +77,7 @@ def test_twenty_reads_run_eight_at_a_time_and_keep_their_order(tmp_path: Path) -
 
     def look(n: int) -> str:
         with gauge:
-            (eight if n < 16 else four).wait(5)
+            (eight if n < 16 else four).wait(60)
         return f"result {n}"
 
     made = rig(tmp_path, [calls(*[call("look", {"n": n}) for n in range(20)]), {"text": "done"}], tool("look", look))
@@ -108,7 +108,7 @@ def test_writes_to_two_paths_overlap(tmp_path: Path) -> None:
     both = threading.Barrier(2)
 
     def put(path: str) -> str:
-        both.wait(5)
+        both.wait(60)
         return path
 
     script: list[Any] = [calls(call("put", {"path": "/a"}), call("put", {"path": "/b"})), {"text": "done"}]
@@ -122,7 +122,7 @@ def test_receipt_of_a_fast_write_does_not_wait_for_a_slow_one(tmp_path: Path) ->
 
     def put(path: str) -> str:
         if path == "/slow":
-            assert fast_kept.wait(5)
+            assert fast_kept.wait(60)
         return path
 
     made = rig(
@@ -143,7 +143,7 @@ def test_progress_is_told_one_event_at_a_time(tmp_path: Path) -> None:
             threading.Event().wait(0.002)
 
     def look(n: int) -> str:
-        eight.wait(5)
+        eight.wait(60)
         return str(n)
 
     script: list[Any] = [calls(*[call("look", {"n": n}) for n in range(8)]), {"text": "done"}]
@@ -156,7 +156,7 @@ def test_budget_is_never_exceeded_by_a_hundred_threads() -> None:
     yes: list[bool] = []
 
     def take() -> None:
-        start.wait(10)
+        start.wait(60)
         yes.append(budget.consume())
 
     threads = [threading.Thread(target=take) for _ in range(100)]
@@ -216,7 +216,7 @@ def test_write_is_waited_for_beyond_the_deadline(tmp_path: Path) -> None:
     timer.start()
 
     def act() -> str:
-        assert late.wait(5)
+        assert late.wait(60)
         return "whole"
 
     made = rig(

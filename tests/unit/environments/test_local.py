@@ -181,7 +181,7 @@ def test_group_is_named_so_that_a_later_one_is_not_taken_for_it(tmp_path: Path) 
         assert not processes.still_ours(ProcessGroup(pgid=group.pgid, started=group.started, boot_id="another"))
         assert child.poll() is None
         assert processes.end_group(group)
-        assert child.wait(5) == -signal.SIGTERM
+        assert child.wait(60) == -signal.SIGTERM
         assert not processes.end_group(group)
     finally:
         child.kill()

@@ -27,7 +27,7 @@ def test_work_that_raises_is_taken_back_alone(tmp_path: Path) -> None:
     """Callers who share a commit do not share a fault."""
     gate = threading.Event()
     with Store(tmp_path / "state.db") as store:
-        blocker = threading.Thread(target=lambda: store.write(lambda _conn: gate.wait(5)))
+        blocker = threading.Thread(target=lambda: store.write(lambda _conn: gate.wait(60)))
         blocker.start()
         faults: list[BaseException] = []
 

@@ -140,7 +140,7 @@ def test_each_thread_has_its_own_connection(shop: Shop) -> None:
 
     def work() -> None:
         with connections.borrow("shop") as database:
-            inside.wait(5)
+            inside.wait(60)
             database.query("select 1")
 
     with Connections(shop, ["shop"]) as connections:
