@@ -32,6 +32,8 @@ class DeliveryKind(StrEnum):
     HELD = "held"
     APPROVAL = "approval"
     CHECK_FAILED = "check_failed"
+    LEARNED = "learned"
+    SECURITY = "security"
     PING = "ping"
     TEST = "test"
 

@@ -132,14 +132,14 @@ def approval(
         ("asked", words["asked_text"].format(run=run_id)),
         ("silence", words["silence_text"].format(at=until, span=when.length(expires_at - asked_at, lang))),
     ]
-    columns = max(_width(words[label]) for label, _ in pairs) + 1
-    lines = [f"  {words[label]}{' ' * (columns - _width(words[label]))}{text}" for label, text in pairs]
+    columns = max(width(words[label]) for label, _ in pairs) + 1
+    lines = [f"  {words[label]}{' ' * (columns - width(words[label]))}{text}" for label, text in pairs]
     asked = f"  {effect.tool} {one_line(effect.arguments, 2 * LINE)}"
     return Text(head, "\n".join([head, "", asked, "", *lines, "", words["answers"].format(id=name)]))
 
 
-def _width(label: str) -> int:
-    """Columns: our labels are ASCII, or Chinese characters of two columns each."""
+def width(label: str) -> int:
+    """Columns of a label: ours are ASCII, or Chinese characters of two columns each."""
     return len(label) if label.isascii() else 2 * len(label)
 
 

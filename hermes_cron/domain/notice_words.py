@@ -120,3 +120,68 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "unexplained_reason": "结束状态为 {state}（{reason}）",
     },
 }  # fmt: skip
+
+LEARNED_WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "head": "{job} learned something in run {run}",
+        # labels
+        "changed": "changed", "added": "added", "removed": "removed", "created": "created", "rewritten": "rewritten",
+        "archived": "archived", "proposed": "proposed", "from": "from", "used": "used", "see": "see", "undo": "undo",
+        "silence": "silence",
+        # what
+        "skill": "skill", "memory": "memory", "section": ", {section}", "counts": " ({counts})",
+        "line": "line", "lines": "lines", "entry": "entry", "entries": "entries",
+        "more": "and {n} more: hermes-cron log memory, hermes-cron skills log NAME",
+        "more_lines": "... and {n} more",
+        # where it came from
+        "from_run": "step {step} of {run}", "from_review": "the review of {run}",
+        "from_flush": "{run}, before its transcript was compacted", "from_cli": "{run}",
+        "because": " ({why})",
+        "used_text": "from the next run on",
+        "silence_text": "means no, on {at} ({span})",
+        "answers": 'yes: hermes-cron approve {id}     no: hermes-cron deny {id} "reason"     '
+        "more: hermes-cron approvals show {id}",
+    },
+    "zh": {
+        "head": "{job} 在运行 {run} 中学到了东西",
+        "changed": "修改", "added": "新增", "removed": "删除", "created": "新建", "rewritten": "重写",
+        "archived": "归档", "proposed": "提议", "from": "来自", "used": "启用", "see": "查看", "undo": "撤销",
+        "silence": "不答复",
+        "skill": "技能", "memory": "记忆", "section": "，{section}", "counts": "（{counts}）",
+        "line": "行", "lines": "行", "entry": "条", "entries": "条",
+        "more": "另有 {n} 项：hermes-cron log memory，hermes-cron skills log 名称",
+        "more_lines": "……另有 {n} 行",
+        "from_run": "{run} 第 {step} 步", "from_review": "对 {run} 的回顾",
+        "from_flush": "{run}，压缩对话之前", "from_cli": "{run}",
+        "because": "（{why}）",
+        "used_text": "下次运行起",
+        "silence_text": "视为拒绝，截至 {at}（{span}）",
+        "answers": '同意：hermes-cron approve {id}     拒绝：hermes-cron deny {id} "原因"     '
+        "详情：hermes-cron approvals show {id}",
+    },
+}  # fmt: skip
+"""Of what was learned, or is proposed to be."""
+
+SECURITY_WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "head": "BLOCKED {kind} in {place}",
+        "memory": "An entry for the memory was refused: nothing was written.",
+        "skill": "A skill's text was refused: it is in no prompt, and a change that brought it is taken back.",
+        "context": "Notes of a working folder were refused: the agent did not see them.",
+        "prompt": "A text for an agent was refused: no run is given it.",
+        "job": "job {job}", "run": "run {run}", "join": ", ", "whose": "From {whose}.",
+        "once": "You hear of this class at this place once a day.",
+        "look": "look: {command}     all: hermes-cron status",
+    },
+    "zh": {
+        "head": "已拦截 {place} 中的文本：{kind}",
+        "memory": "一条记忆被拒绝：没有写入任何内容。",
+        "skill": "一个技能的文本被拒绝：它不进入任何提示词，带来它的改动已撤回。",
+        "context": "工作目录的说明文件被拒绝：智能体没有看到它。",
+        "prompt": "给智能体的一段文本被拒绝：任何运行都得不到它。",
+        "job": "任务 {job}", "run": "运行 {run}", "join": "，", "whose": "来自{whose}。",
+        "once": "同一位置的同一类别每天只通知一次。",
+        "look": "查看：{command}     全部：hermes-cron status",
+    },
+}  # fmt: skip
+"""Of a text that the scanner kept from an agent."""
