@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
-from hermes_cron.domain.run import Effect, RunState
+from hermes_cron.domain.run import Effect
 from hermes_cron.domain.transcript import (
     Asked,
     Header,
@@ -31,12 +31,15 @@ from hermes_cron.domain.transcript import (
     calls_of,
     evidence,
 )
-from hermes_cron.ports import Clock, Fenced
+from hermes_cron.ports import Clock
 from hermes_cron.store.engine import Store
+from hermes_cron.store.ownership import Claim, ReviewClaim, RunClaim
 from hermes_cron.store.prepared import Prepared
 from hermes_cron.store.tables import ApprovalRow, EffectRow, MessageRow, RunRow, SessionRow, UsageRow
 
 T = TypeVar("T")
+COPY = "copy"
+"""The role of a row whose message only repeats what another session says. It is sent as any other."""
 NOT_BEGUN = "not_begun"
 """The verdict of an effect without a receipt that was certainly not begun."""
 
@@ -47,11 +50,6 @@ _sessions = SessionRow.__table__  # type: ignore[attr-defined]
 _approvals = ApprovalRow.__table__  # type: ignore[attr-defined]
 _runs = RunRow.__table__  # type: ignore[attr-defined]
 
-_OWNED = Prepared(
-    select(_runs.c.id).where(
-        _runs.c.id == bindparam("run"), _runs.c.fence == bindparam("fence"), _runs.c.state == RunState.RUNNING.value
-    )
-)
 _FILL = Prepared(
     update(_messages)
     .where(
@@ -74,7 +72,7 @@ _RECEIPT = Prepared(
     .values(receipt_at=bindparam("new_at"), verdict=bindparam("new_verdict"))
 )
 _ASKED = Prepared(select(_runs.c.cancel_requested_at, _runs.c.steer).where(_runs.c.id == bindparam("run")))
-_BEGIN = Prepared(insert(_sessions), ("id", "run_id", "kind", "started_at"))
+_BEGIN = Prepared(insert(_sessions), ("id", "run_id", "kind", "parent_id", "started_at"))
 _SAID = Prepared(insert(_messages), ("session_id", "seq", "role", "body", "ok", "elapsed_ms", "at"))
 _RESERVE = Prepared(insert(_messages), ("session_id", "seq", "role", "call_id", "tool", "arguments_hash"))
 _INTEND = Prepared(
@@ -100,21 +98,18 @@ def encode(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def require_owned(conn: Connection, run_id: str, fence: int) -> None:
-    """Raises ``Fenced`` unless the run is running under this fence."""
-    if _OWNED.first(conn, {"run": run_id, "fence": fence}) is None:
-        raise Fenced(f"run {run_id} is no longer owned under fence {fence}")
-
-
 class SqlJournal:
-    """One session of one run. Used by one thread, except ``result`` and ``spawned`` (any worker thread)."""
+    """One session of one run. Used by one thread, except ``result`` and ``spawned`` (any worker thread).
 
-    def __init__(self, store: Store, clock: Clock, *, session_id: str, run_id: str, fence: int, next_seq: int) -> None:
+    ``claim`` is in whose name it is written.
+    """
+
+    def __init__(self, store: Store, clock: Clock, *, session_id: str, claim: Claim, next_seq: int) -> None:
         self.session_id = session_id
         self._store = store
         self._clock = clock
-        self._run_id = run_id
-        self._fence = fence
+        self._claim = claim
+        self._run_id = claim.run_id
         self._next = next_seq
         self._begun: tuple[Header, list[Message]] | None = None  # as written here, until something is added
 
@@ -129,42 +124,59 @@ class SqlJournal:
         header: Header,
         messages: Sequence[Message] = (),
         kind: str = "main",
+        parent: str | None = None,
+        review: int | None = None,
     ) -> SqlJournal:
-        """A new session with its row 0 and first messages, in one commit."""
+        """A new session with its row 0 and first messages, in one commit; ``parent`` is the session it belongs to.
+
+        With ``review`` it is that review's, and the fence too. Its first message repeats what another session says and
+        is not searched: that is what its row's role is for.
+        """
         session_id = uuid.uuid4().hex
         now = clock.now()
-        rows = [("header", _shallow(header)), *((message["role"], message) for message in messages)]
+        claim = _claim(run_id, fence, review)
+        rows = [
+            ("header", _shallow(header)),
+            *((message["role"] if review is None else COPY, message) for message in messages),
+        ]
         values = [
             {"session_id": session_id, "seq": seq, "role": role, "body": encode(body), "at": now}
             for seq, (role, body) in enumerate(rows)
         ]
 
         def work(conn: Connection) -> None:
-            require_owned(conn, run_id, fence)
-            _BEGIN.run(conn, {"id": session_id, "run_id": run_id, "kind": kind, "started_at": now})
+            claim.require(conn)
+            _BEGIN.run(
+                conn,
+                {"id": session_id, "run_id": run_id, "kind": kind, "parent_id": parent, "started_at": now},
+            )
             _SAID.run_all(conn, values)
+            claim.begun(conn, session_id)
 
         store.write(work)
-        made = cls(store, clock, session_id=session_id, run_id=run_id, fence=fence, next_seq=len(values))
+        made = cls(store, clock, session_id=session_id, claim=claim, next_seq=len(values))
         made._begun = (header, list(messages))
         return made
 
     @classmethod
-    def open(cls, store: Store, clock: Clock, *, run_id: str, fence: int, session_id: str) -> SqlJournal:
-        """A session that was begun before, to go on with. Raises ``Fenced`` when the run is another's."""
+    def open(
+        cls, store: Store, clock: Clock, *, run_id: str, fence: int, session_id: str, review: int | None = None
+    ) -> SqlJournal:
+        """A session that was begun before, to go on with. Raises ``Fenced`` when the run, or review, is another's."""
+        claim = _claim(run_id, fence, review)
         with store.read() as conn:
-            require_owned(conn, run_id, fence)
+            claim.require(conn)
             last = conn.execute(
                 select(func.max(_messages.c.seq)).where(_messages.c.session_id == session_id)
             ).scalar_one()
-        return cls(store, clock, session_id=session_id, run_id=run_id, fence=fence, next_seq=last + 1)
+        return cls(store, clock, session_id=session_id, claim=claim, next_seq=last + 1)
 
     def _write(self, work: Callable[[Connection, datetime], T]) -> T:
         now = self._clock.now()
         self._begun = None
 
         def fenced(conn: Connection) -> T:
-            require_owned(conn, self._run_id, self._fence)
+            self._claim.require(conn)
             return work(conn, now)
 
         return self._store.write(fenced)
@@ -383,6 +395,8 @@ class SqlJournal:
 
     def asked(self) -> Asked:
         """What people asked of this run."""
+        if not self._claim.hears:
+            return Asked()
         with self._store.look() as conn:
             row = _ASKED.first(conn, {"run": self._run_id})
         return Asked() if row is None else Asked(cancel=row[0] is not None, steer=row[1] is not None)
@@ -409,6 +423,12 @@ class SqlJournal:
 
     def _key(self, seq: int) -> str:
         return f"{self.session_id}/{seq}"
+
+
+def _claim(run_id: str, fence: int, review: int | None) -> Claim:
+    if review is None:
+        return RunClaim(run_id=run_id, fence=fence)
+    return ReviewClaim(run_id=run_id, fence=fence, review=review)
 
 
 def _header(row: dict[str, Any]) -> Header:

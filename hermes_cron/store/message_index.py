@@ -154,9 +154,11 @@ def _step(conn: Connection, session_id: str, left: int) -> tuple[_Step | None, b
 
 
 _CLOSED = or_(
-    _sessions.c.ended_at.is_not(None), and_(_runs.c.ended_at.is_not(None), _sessions.c.started_at <= _runs.c.ended_at)
+    _sessions.c.ended_at.is_not(None),
+    and_(_runs.c.ended_at.is_not(None), _sessions.c.kind != "review", _sessions.c.started_at <= _runs.c.ended_at),
 )
-"""Whether nothing more can come into a session: it ended, or its run did. One that was begun after that goes on."""
+"""Whether nothing more can come into a session: it ended, or its run did. One that was begun after that goes on, and so
+does a review's."""
 
 
 _STATE = Prepared(

@@ -13,24 +13,26 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, delete, exists, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, delete, exists, func, insert, or_, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from hermes_cron.domain import money
 from hermes_cron.domain.money import Cap, Scope, Spent, Worst
+from hermes_cron.domain.review import ReviewState
 from hermes_cron.domain.run import RunState
 from hermes_cron.domain.transcript import Usage
 from hermes_cron.ports import Clock
 from hermes_cron.store import counters
 from hermes_cron.store.engine import Store
-from hermes_cron.store.journal import require_owned
+from hermes_cron.store.ownership import Claim, ReviewClaim, RunClaim
 from hermes_cron.store.prepared import Prepared
-from hermes_cron.store.tables import ReservationRow, RunRow, SpendRow, UsageRow
+from hermes_cron.store.tables import ReservationRow, ReviewRow, RunRow, SpendRow, UsageRow
 
 _spend = SpendRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _reservations = ReservationRow.__table__  # type: ignore[attr-defined]
 _usage = UsageRow.__table__  # type: ignore[attr-defined]
 _runs = RunRow.__table__  # type: ignore[attr-defined]
+_reviews = ReviewRow.__table__  # type: ignore[attr-defined]
 
 TOKENS = "hermes_cron_model_tokens_total"
 """Labels ``model`` and ``type``. The four types are disjoint: ``input`` is what was neither read from the provider's
@@ -53,21 +55,26 @@ _SPEND = Prepared(
     ("scope", "key", "period", "tokens", "cost_usd", "unpriced"),
 )
 _RESERVE = Prepared(
-    insert(_reservations), ("id", "run_id", "job_uid", "fence", "model", "tokens", "cost_usd", "day", "month", "at")
+    insert(_reservations),
+    ("id", "run_id", "job_uid", "fence", "review", "model", "tokens", "cost_usd", "day", "month", "at"),
 )
 _RESERVED = Prepared(
     select(
         _reservations.c.tokens, _reservations.c.cost_usd, _reservations.c.day, _reservations.c.month,
     ).where(_reservations.c.id == bindparam("b_id"))
 )  # fmt: skip
-_USED = Prepared(
-    select(
+
+
+def _used_where(condition: ColumnElement[bool]) -> Prepared:
+    used = select(
         _usage.c.model, func.sum(_usage.c.input), func.sum(_usage.c.output), func.sum(_usage.c.cached),
         func.sum(_usage.c.cache_write), func.count(), func.count(_usage.c.cost_usd), func.sum(_usage.c.cost_usd),
-    )
-    .where(_usage.c.run_id == bindparam("b_run"))
-    .group_by(_usage.c.model)
-)  # fmt: skip
+    )  # fmt: skip
+    return Prepared(used.where(condition).group_by(_usage.c.model))
+
+
+_USED = _used_where(_usage.c.run_id == bindparam("b_run"))
+_USED_IN = _used_where(_usage.c.session_id == bindparam("b_session"))
 _SETTLED = Prepared(delete(_reservations).where(_reservations.c.id == bindparam("b_id")))
 
 
@@ -79,11 +86,32 @@ class Tariff(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payer:
-    """The run that pays. ``job_uid`` None: a prompt, which has no job's day. ``fence``: as the run was taken."""
+    """The run that pays. ``job_uid`` None: a prompt, which has no job's day. ``fence``: as the run was taken.
+
+    ``review``: it is the review with this number, and its fence. What a run may use holds for its review too, on a
+    line of its own: neither pays for the other.
+    """
 
     run_id: str
     fence: int
     job_uid: str | None
+    review: int | None = None
+
+    @property
+    def line(self) -> str:
+        """The key of what it alone spends."""
+        return self.run_id if self.review is None else line_of(self.review)
+
+    @property
+    def claim(self) -> Claim:
+        if self.review is None:
+            return RunClaim(run_id=self.run_id, fence=self.fence)
+        return ReviewClaim(run_id=self.run_id, fence=self.fence, review=self.review)
+
+
+def line_of(review: int) -> str:
+    """The key in ``spend`` of what a review spends."""
+    return f"review/{review}"
 
 
 class StorePurse:
@@ -139,7 +167,7 @@ class StorePurse:
 
     def _reserve(self, conn: Connection, worst: Worst, floors: Mapping[Scope, Spent], now: datetime) -> str:
         payer, day, month = self._payer, money.day(now, self._zone), money.month(now, self._zone)
-        require_owned(conn, payer.run_id, payer.fence)
+        payer.claim.require(conn)
         rows = {scope: (key, period) for scope, key, period in _rows(payer, day, month)}
         spent = {scope: _most(_read(conn, scope, *row), floors.get(scope)) for scope, row in rows.items()}
         money.refuse_above(self._caps, spent, worst)
@@ -148,8 +176,8 @@ class StorePurse:
             conn,
             {
                 "id": reservation, "run_id": payer.run_id, "job_uid": payer.job_uid, "fence": payer.fence,
-                "model": worst.model, "tokens": worst.tokens, "cost_usd": worst.cost_usd, "day": day, "month": month,
-                "at": now,
+                "review": payer.review, "model": worst.model, "tokens": worst.tokens, "cost_usd": worst.cost_usd,
+                "day": day, "month": month, "at": now,
             },
         )  # fmt: skip
         for scope, row in rows.items():
@@ -201,6 +229,11 @@ def used(conn: Connection, run_id: str) -> list[UsedOf]:
     return [UsedOf(*row) for row in _USED.all(conn, {"b_run": run_id})]
 
 
+def used_in(conn: Connection, session_id: str) -> list[UsedOf]:
+    """The usage rows of one session, by model."""
+    return [UsedOf(*row) for row in _USED_IN.all(conn, {"b_session": session_id})]
+
+
 def totals(models: Iterable[UsedOf]) -> list[counters.Raise]:
     """What they add to the counters of tokens and dollars; calls without a price add none."""
     found: list[counters.Raise] = []
@@ -240,10 +273,12 @@ def dearest(conn: Connection, since: datetime) -> tuple[str, float] | None:
 
 
 def forget(conn: Connection, run_ids: Iterable[str]) -> None:
-    """What caps kept of these runs, which nobody needs any more. Days and months stay."""
+    """What caps kept of these runs and of their reviews, which nobody needs any more. Days and months stay."""
     ids = list(run_ids)
+    looked_back = conn.execute(select(_reviews.c.number).where(_reviews.c.run_id.in_(ids))).scalars()
+    keys = [*ids, *map(line_of, looked_back)]
     conn.execute(delete(_reservations).where(_reservations.c.run_id.in_(ids)))
-    conn.execute(delete(_spend).where(_spend.c.scope == Scope.RUN.value, _spend.c.key.in_(ids)))
+    conn.execute(delete(_spend).where(_spend.c.scope == Scope.RUN.value, _spend.c.key.in_(keys)))
 
 
 # --- the rows ---------------------------------------------------------------------------------------------------------
@@ -251,7 +286,7 @@ def forget(conn: Connection, run_ids: Iterable[str]) -> None:
 
 def _rows(payer: Payer, day: str, month: str) -> Iterable[tuple[Scope, str, str]]:
     """(scope, key, period) of every row that a call of this run raises."""
-    yield Scope.RUN, payer.run_id, ""
+    yield Scope.RUN, payer.line, ""
     if payer.job_uid is not None:
         yield Scope.JOB_DAY, payer.job_uid, day
     yield Scope.HOME_DAY, "", day
@@ -292,11 +327,15 @@ def _ledger(conn: Connection, scope: Scope, payer: Payer | None, now: datetime, 
     held: list[ColumnElement[bool]] = [LOST]
     match scope:
         case Scope.RUN if payer is not None:
-            used.append(_usage.c.run_id == payer.run_id)
-            held.append(_reservations.c.run_id == payer.run_id)
+            mine = select(_reviews.c.session_id).where(_reviews.c.run_id == payer.run_id)
+            if payer.review is not None:
+                mine = mine.where(_reviews.c.number == payer.review)
+            reviewing = _usage.c.session_id.in_(mine.where(_reviews.c.session_id.is_not(None)))
+            used += [_usage.c.run_id == payer.run_id, ~reviewing if payer.review is None else reviewing]
+            held += [_reservations.c.run_id == payer.run_id, _reservations.c.review.is_not_distinct_from(payer.review)]
         case Scope.JOB_DAY if payer is not None:
-            mine = select(_runs.c.id).where(_runs.c.job_uid == payer.job_uid)
-            used += [_usage.c.at >= money.day_began(now, zone), _usage.c.run_id.in_(mine)]
+            of_job = select(_runs.c.id).where(_runs.c.job_uid == payer.job_uid)
+            used += [_usage.c.at >= money.day_began(now, zone), _usage.c.run_id.in_(of_job)]
             held += [_reservations.c.day == money.day(now, zone), _reservations.c.job_uid == payer.job_uid]
         case Scope.HOME_MONTH:
             used.append(_usage.c.at >= money.month_began(now, zone))
@@ -309,10 +348,18 @@ def _ledger(conn: Connection, scope: Scope, payer: Payer | None, now: datetime, 
     )
 
 
-LOST = ~exists().where(
-    _runs.c.id == _reservations.c.run_id,
-    _runs.c.state == RunState.RUNNING.value,
-    _runs.c.fence == _reservations.c.fence,
+LOST = ~or_(
+    exists().where(
+        _reservations.c.review.is_(None),
+        _runs.c.id == _reservations.c.run_id,
+        _runs.c.state == RunState.RUNNING.value,
+        _runs.c.fence == _reservations.c.fence,
+    ),
+    exists().where(
+        _reviews.c.number == _reservations.c.review,
+        _reviews.c.state == ReviewState.RUNNING.value,
+        _reviews.c.fence == _reservations.c.fence,
+    ),
 )
 """Of a reservation: nobody will settle it. Its process died, or its call ended without anybody knowing what it used."""
 

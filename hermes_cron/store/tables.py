@@ -224,7 +224,7 @@ class MessageRow(SQLModel, table=True):
 
     session_id: str = Field(primary_key=True, foreign_key="sessions.id")
     seq: int = Field(primary_key=True)
-    role: str  # header, user, assistant, tool, compaction
+    role: str  # header, user, assistant, tool, compaction, copy (of another session: sent, not searched)
     body: bytes | None = Field(default=None, sa_column=Column("body", LargeBinary, nullable=True))
     call_id: str | None = None
     tool: str | None = None
@@ -342,6 +342,7 @@ class ReservationRow(SQLModel, table=True):
     day: str
     month: str
     at: datetime
+    review: int | None = None  # the review that made it, whose fence it is then
 
 
 class IncidentRow(SQLModel, table=True):
@@ -448,19 +449,24 @@ class LearnedRow(SQLModel, table=True):
 
 
 class SkillUseRow(SQLModel, table=True):
-    """A skill was viewed in a run, or used by it: then with what became of the run."""
+    """A skill was viewed in a run, or used by it: then with what became of the run. No run removes these rows."""
 
     __tablename__ = "skill_uses"
-    __table_args__ = (UniqueConstraint("skill", "kind", "run_id", "at", name="skill_uses_once"),)
+    __table_args__ = (
+        UniqueConstraint("run_id", "skill", "kind", "key", name="skill_uses_once"),
+        Index("skill_uses_at", "skill", "kind", "at"),
+    )
 
     number: int | None = Field(default=None, primary_key=True)
     skill: str
     kind: str  # view, use
-    run_id: str = Field(index=True)
+    run_id: str
     job_uid: str | None = None
+    key: str = ""  # of a view: its call, session/seq
     at: datetime
-    outcome: str | None = None
+    outcome: str | None = None  # of a use: how the run ended
     verdict: str | None = None
+    well: bool | None = None  # whether that speaks for the skill; None: neither for it nor against it
 
 
 class NudgeRow(SQLModel, table=True):

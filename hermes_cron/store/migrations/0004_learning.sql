@@ -37,14 +37,16 @@ CREATE TABLE skill_uses (
   kind VARCHAR NOT NULL,
   run_id VARCHAR NOT NULL,
   job_uid VARCHAR,
+  "key" VARCHAR NOT NULL,
   at DATETIME NOT NULL,
   outcome VARCHAR,
   verdict VARCHAR,
+  well BOOLEAN,
   PRIMARY KEY (number),
-  CONSTRAINT skill_uses_once UNIQUE (skill, kind, run_id, at)
+  CONSTRAINT skill_uses_once UNIQUE (run_id, skill, kind, "key")
 );
 
-CREATE INDEX ix_skill_uses_run_id ON skill_uses (run_id);
+CREATE INDEX skill_uses_at ON skill_uses (skill, kind, at);
 
 CREATE TABLE nudges (
   job_uid VARCHAR NOT NULL,
@@ -96,3 +98,5 @@ CREATE TABLE feedback (
 CREATE INDEX ix_feedback_run_id ON feedback (run_id);
 
 ALTER TABLE approvals ADD COLUMN learned INTEGER;
+
+ALTER TABLE reservations ADD COLUMN review INTEGER;
