@@ -194,6 +194,20 @@ class TextBlocked(HermesCronError):
     exit_code = 4
 
 
+class MemoryFull(HermesCronError):
+    """An entry does not fit into the memory; nothing was changed. ``current_entries`` and ``usage`` are beside it."""
+
+    code = "MemoryFull"
+    exit_code = 4
+
+
+class MemoryDelimiterInContent(HermesCronError):
+    """An entry of the memory that would read back as two."""
+
+    code = "MemoryDelimiterInContent"
+    exit_code = 4
+
+
 class SqlNotReadOnly(HermesCronError):
     """The read-only guard refused a statement before it reached the wire."""
 

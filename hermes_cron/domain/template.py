@@ -60,11 +60,12 @@ def render(text: str, values: Mapping[str, Mapping[str, object]]) -> str:
 
 
 class Fence(StrEnum):
-    """What a fenced text is to its reader: material, a way of working, or conventions of a folder."""
+    """What a fenced text is to its reader: material, a way of working, conventions of a folder, or known facts."""
 
     DATA = "data"
     SKILL = "skill"
     NOTES = "notes"
+    MEMORY = "memory"
 
 
 _FENCES = "|".join(Fence)
