@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from hermes_cron.domain.check import Check, CheckResult, Trial
     from hermes_cron.domain.command import Flag
+    from hermes_cron.domain.compaction import Compacted, Load, Row, Work
     from hermes_cron.domain.database import QueryResult
     from hermes_cron.domain.delivery import Answer
     from hermes_cron.domain.delivery import Message as Delivery
@@ -53,7 +54,18 @@ class Journal(Protocol):
         """Row 0 as stored."""
 
     def messages(self) -> list[Message]:
-        """Rows 1.. in order, as they are sent (without the system message). A last word that was cut is not."""
+        """Rows 1.. in order, as they are sent (without the system message), a compaction in the place of what it
+        stands for. A last word that was cut is not."""
+
+    def transcript(self) -> list[Row]:
+        """Rows 1.. in order, all of them, compactions too; ``domain.compaction.sent`` tells what is sent of them."""
+
+    def compact(self, made: Sequence[Compacted]) -> None:
+        """Keep these compactions, in one transaction."""
+
+    def side(self, kind: str, at: int, header: Header, messages: Sequence[Message]) -> Journal:
+        """The session of this kind that works for a compaction of this one's rows up to ``at``: gone on with where it
+        was begun, else new. It is told what people ask of the run, but for what is said to the run itself."""
 
     def append(self, message: Message) -> int:
         """A user or system-made message; returns its seq."""
@@ -84,6 +96,16 @@ class Journal(Protocol):
 
     def steered(self) -> list[Message]:
         """Appends the waiting steer texts as user messages, in one transaction that also takes them; the messages."""
+
+
+class ContextEngine(Protocol):
+    """What makes a long transcript fit the model's window. One for one session, used by its thread."""
+
+    def due(self, load: Load) -> bool:
+        """Whether there is something to do before the next call. Asked before every one, so it looks at nothing."""
+
+    def compact(self, work: Work) -> Sequence[Compacted]:
+        """The rows to keep; none where nothing can be gained. Only between two steps: no call is in flight."""
 
 
 class Purse(Protocol):
@@ -167,6 +189,7 @@ Emit = Callable[[str, Mapping[str, object]], None]
 __all__ = [
     "Checks",
     "Clock",
+    "ContextEngine",
     "Database",
     "Databases",
     "Emit",

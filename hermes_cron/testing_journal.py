@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_cron.domain.command import ProcessGroup
+from hermes_cron.domain.compaction import Compacted, Row, as_row, sent
 from hermes_cron.domain.run import Effect
 from hermes_cron.domain.transcript import (
     Asked,
@@ -39,6 +40,7 @@ class MemoryRow:
     plan: PlannedResult | None = None
     result: ToolResult | None = None
     cut: bool = False
+    compacted: Compacted | None = None
 
 
 class MemoryJournal:
@@ -46,7 +48,8 @@ class MemoryJournal:
 
     For assertions: ``rows`` by seq, ``intents`` and ``receipts`` of effects, ``groups`` (seq to process group),
     ``usages``, ``commits`` (what each commit held, in order). ``fence()`` takes the run away, ``cancel()`` asks it to
-    stop, ``steer()`` tells it something, ``answer()`` is a person's word about an effect.
+    stop, ``steer()`` tells it something, ``answer()`` is a person's word about an effect. ``sides`` are the sessions
+    that worked for its compactions, by kind and row.
     """
 
     def __init__(self, header: Header, messages: Sequence[Message] = ()) -> None:
@@ -63,6 +66,8 @@ class MemoryJournal:
         self._steer: list[str] = []
         self._unbegun: set[int] = set()
         self._lock = threading.RLock()
+        self.sides: dict[tuple[str, int], MemoryJournal] = {}
+        self._parent: MemoryJournal | None = None
         for message in messages:
             self.append(message)
 
@@ -86,9 +91,27 @@ class MemoryJournal:
         return self._header
 
     def messages(self) -> list[Message]:
+        return [placed.message for placed in sent(self.transcript())]
+
+    def transcript(self) -> list[Row]:
         with self._lock:
-            kept = [row for _, row in sorted(self.rows.items()) if row.body is not None and not row.cut]
-            return [json.loads(row.body or "") for row in kept]
+            return [_row(seq, row) for seq, row in sorted(self.rows.items()) if row.body is not None and not row.cut]
+
+    def compact(self, made: Sequence[Compacted]) -> None:
+        with self._lock:
+            self._owned()
+            seqs = tuple(range(self._next(), self._next() + len(made)))
+            for seq, each in zip(seqs, made, strict=True):
+                self.rows[seq] = MemoryRow(role="compaction", body=json.dumps(each.message), compacted=each)
+            self.commits.append(("compact", seqs))
+
+    def side(self, kind: str, at: int, header: Header, messages: Sequence[Message]) -> MemoryJournal:
+        with self._lock:
+            if (kind, at) not in self.sides:
+                self._owned()
+                made = self.sides[kind, at] = MemoryJournal(header, messages)
+                made._parent = self
+            return self.sides[kind, at]
 
     def append(self, message: Message) -> int:
         with self._lock:
@@ -198,6 +221,8 @@ class MemoryJournal:
             self.commits.append(("spent", ()))
 
     def asked(self) -> Asked:
+        if self._parent is not None:
+            return Asked(cancel=self._parent.asked().cancel)
         return Asked(cancel=self._cancel, steer=bool(self._steer))
 
     def steered(self) -> list[Message]:
@@ -215,3 +240,16 @@ class MemoryJournal:
     def _owned(self) -> None:
         if self._fenced:
             raise Fenced("the run is no longer owned")
+        if self._parent is not None:
+            self._parent._owned()
+
+
+def _row(seq: int, row: MemoryRow) -> Row:
+    if row.compacted is not None:
+        return as_row(row.compacted, seq)
+    message = json.loads(row.body or "")
+    if row.plan is None:
+        return Row(seq=seq, message=message)
+    effect = None if row.plan.effect == Effect.READ else row.plan.effect
+    ok = None if row.result is None else row.result.ok
+    return Row(seq=seq, message=message, tool=row.plan.call.name, ok=ok, effect=effect)

@@ -6,11 +6,11 @@ The SDK validates nothing: ids may be null, arguments an object, content a list,
 from __future__ import annotations
 
 import json
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hermes_cron.domain.tokens import estimate_tokens
 from hermes_cron.domain.transcript import Message, ModelReply, ToolCall, Usage
 from hermes_cron.errors import (
     EmptyReply,
@@ -28,7 +28,6 @@ _UNNAMED = "unnamed_tool"
 _CUT = "length"
 _FILTERED = frozenset({"content_filter", "refusal", "safety", "sensitive"})  # OpenAI, Anthropic, Gemini, Zhipu
 _GAVE_UP = frozenset({"error", "insufficient_system_resource", "network_error"})  # OpenRouter, DeepSeek, Zhipu
-_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
 def read_completion(data: object, *, asked_model: str) -> ModelReply:
@@ -237,11 +236,3 @@ def estimated_usage(sent: str, reply: ModelReply) -> Usage:
     """From the lengths of the texts, marked as a guess."""
     made = reply.text + "".join(call.name + call.arguments for call in reply.tool_calls)
     return Usage(input=estimate_tokens(sent), output=estimate_tokens(made), estimated=True)
-
-
-def estimate_tokens(text: str) -> int:
-    """A quarter of the bytes; a CJK character counts one. Rounded up, so that a text is never free."""
-    if text.isascii():
-        return -(-len(text) // 4)
-    rest = _CJK.sub("", text)
-    return len(text) - len(rest) + -(-len(rest.encode()) // 4)

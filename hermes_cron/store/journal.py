@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, update
 
+from hermes_cron.domain.compaction import Compacted, How, Row, as_row, sent
 from hermes_cron.domain.run import Effect
 from hermes_cron.domain.transcript import (
     Asked,
@@ -40,6 +41,8 @@ from hermes_cron.store.tables import ApprovalRow, EffectRow, MessageRow, RunRow,
 T = TypeVar("T")
 COPY = "copy"
 """The role of a row whose message only repeats what another session says. It is sent as any other."""
+COMPACTION = "compaction"
+"""The role of a row that stands for others."""
 NOT_BEGUN = "not_begun"
 """The verdict of an effect without a receipt that was certainly not begun."""
 
@@ -72,8 +75,11 @@ _RECEIPT = Prepared(
     .values(receipt_at=bindparam("new_at"), verdict=bindparam("new_verdict"))
 )
 _ASKED = Prepared(select(_runs.c.cancel_requested_at, _runs.c.steer).where(_runs.c.id == bindparam("run")))
-_BEGIN = Prepared(insert(_sessions), ("id", "run_id", "kind", "parent_id", "started_at"))
+_BEGIN = Prepared(insert(_sessions), ("id", "run_id", "kind", "parent_id", "parent_seq", "started_at"))
 _SAID = Prepared(insert(_messages), ("session_id", "seq", "role", "body", "ok", "elapsed_ms", "at"))
+_COMPACT = Prepared(
+    insert(_messages), ("session_id", "seq", "role", "body", "tool", "ok", "covers_from", "covers_to", "at")
+)
 _RESERVE = Prepared(insert(_messages), ("session_id", "seq", "role", "call_id", "tool", "arguments_hash"))
 _INTEND = Prepared(
     insert(_effects),
@@ -101,16 +107,20 @@ def encode(value: object) -> bytes:
 class SqlJournal:
     """One session of one run. Used by one thread, except ``result`` and ``spawned`` (any worker thread).
 
-    ``claim`` is in whose name it is written.
+    ``claim`` is in whose name it is written. ``side``: it works for a compaction and is not told what is said to the
+    run.
     """
 
-    def __init__(self, store: Store, clock: Clock, *, session_id: str, claim: Claim, next_seq: int) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, *, session_id: str, claim: Claim, next_seq: int, side: bool = False
+    ) -> None:
         self.session_id = session_id
         self._store = store
         self._clock = clock
         self._claim = claim
         self._run_id = claim.run_id
         self._next = next_seq
+        self._side = side
         self._begun: tuple[Header, list[Message]] | None = None  # as written here, until something is added
 
     @classmethod
@@ -132,12 +142,18 @@ class SqlJournal:
         With ``review`` it is that review's, and the fence too. Its first message repeats what another session says and
         is not searched: that is what its row's role is for.
         """
+        place = _Place(kind=kind, parent=parent, copied=review is not None)
+        return cls._begin(store, clock, _claim(run_id, fence, review), place, header, messages)
+
+    @classmethod
+    def _begin(
+        cls, store: Store, clock: Clock, claim: Claim, place: _Place, header: Header, messages: Sequence[Message]
+    ) -> SqlJournal:
         session_id = uuid.uuid4().hex
         now = clock.now()
-        claim = _claim(run_id, fence, review)
         rows = [
             ("header", _shallow(header)),
-            *((message["role"] if review is None else COPY, message) for message in messages),
+            *((COPY if place.copied else message["role"], message) for message in messages),
         ]
         values = [
             {"session_id": session_id, "seq": seq, "role": role, "body": encode(body), "at": now}
@@ -148,13 +164,20 @@ class SqlJournal:
             claim.require(conn)
             _BEGIN.run(
                 conn,
-                {"id": session_id, "run_id": run_id, "kind": kind, "parent_id": parent, "started_at": now},
+                {
+                    "id": session_id,
+                    "run_id": claim.run_id,
+                    "kind": place.kind,
+                    "parent_id": place.parent,
+                    "parent_seq": place.at,
+                    "started_at": now,
+                },
             )
             _SAID.run_all(conn, values)
             claim.begun(conn, session_id)
 
         store.write(work)
-        made = cls(store, clock, session_id=session_id, claim=claim, next_seq=len(values))
+        made = cls(store, clock, session_id=session_id, claim=claim, next_seq=len(values), side=place.at is not None)
         made._begun = (header, list(messages))
         return made
 
@@ -163,13 +186,33 @@ class SqlJournal:
         cls, store: Store, clock: Clock, *, run_id: str, fence: int, session_id: str, review: int | None = None
     ) -> SqlJournal:
         """A session that was begun before, to go on with. Raises ``Fenced`` when the run, or review, is another's."""
-        claim = _claim(run_id, fence, review)
+        return cls._open(store, clock, _claim(run_id, fence, review), session_id)
+
+    @classmethod
+    def _open(cls, store: Store, clock: Clock, claim: Claim, session_id: str, *, side: bool = False) -> SqlJournal:
         with store.read() as conn:
             claim.require(conn)
             last = conn.execute(
                 select(func.max(_messages.c.seq)).where(_messages.c.session_id == session_id)
             ).scalar_one()
-        return cls(store, clock, session_id=session_id, claim=claim, next_seq=last + 1)
+        return cls(store, clock, session_id=session_id, claim=claim, next_seq=last + 1, side=side)
+
+    def side(self, kind: str, at: int, header: Header, messages: Sequence[Message]) -> SqlJournal:
+        """The session that works for a compaction up to row ``at``. Its messages repeat what is said here, so they are
+        not searched; a summary that was made and not used yet is not paid for again."""
+        with self._store.read() as conn:
+            found = conn.execute(
+                select(_sessions.c.id).where(
+                    _sessions.c.parent_id == self.session_id,
+                    _sessions.c.parent_seq == at,
+                    _sessions.c.kind == kind,
+                    _sessions.c.ended_at.is_(None),
+                )
+            ).scalar()
+        if found is not None:
+            return self._open(self._store, self._clock, self._claim, found, side=True)
+        place = _Place(kind=kind, parent=self.session_id, at=at, copied=True)
+        return self._begin(self._store, self._clock, self._claim, place, header, messages)
 
     def _write(self, work: Callable[[Connection, datetime], T]) -> T:
         now = self._clock.now()
@@ -192,21 +235,36 @@ class SqlJournal:
         return _header(json.loads(body))
 
     def messages(self) -> list[Message]:
-        """Rows 1.. in order. A reserved result that never came is left out, and a last word that was cut."""
+        """What is sent of the rows 1.., in order. A reserved result that never came is left out, and a last word that
+        was cut.
+        """
+        return [placed.message for placed in sent(self.transcript())]
+
+    def transcript(self) -> list[Row]:
+        """Rows 1.. in order, those that came."""
         if self._begun is not None:
-            return list(self._begun[1])
+            return [Row(seq=seq, message=message) for seq, message in enumerate(self._begun[1], 1)]
         with self._store.read() as conn:
-            rows = conn.execute(
-                select(_messages.c.body)
-                .where(
-                    _messages.c.session_id == self.session_id,
-                    _messages.c.seq > 0,
-                    _messages.c.body.is_not(None),
-                    or_(_messages.c.role != "assistant", _messages.c.ok.is_not(False)),
-                )
-                .order_by(_messages.c.seq)
-            ).scalars()
-            return [json.loads(body) for body in rows]
+            return transcript_of(conn, self.session_id)
+
+    def compact(self, made: Sequence[Compacted]) -> None:
+        """Rows that stand for others, in one commit."""
+        seq = self._next
+        values = [
+            {
+                "session_id": self.session_id,
+                "seq": at,
+                "role": COMPACTION,
+                "body": encode(each.message),
+                "tool": each.how.value,
+                "ok": each.ok,
+                "covers_from": each.first,
+                "covers_to": each.last,
+            }
+            for at, each in enumerate(made, seq)
+        ]
+        self._write(lambda conn, now: _COMPACT.run_all(conn, [{**row, "at": now} for row in values]))
+        self._next = seq + len(values)
 
     def append(self, message: Message) -> int:
         """A user message or one made by hermes-cron itself; returns its seq."""
@@ -399,7 +457,7 @@ class SqlJournal:
             return Asked()
         with self._store.look() as conn:
             row = _ASKED.first(conn, {"run": self._run_id})
-        return Asked() if row is None else Asked(cancel=row[0] is not None, steer=row[1] is not None)
+        return Asked() if row is None else Asked(cancel=row[0] is not None, steer=row[1] is not None and not self._side)
 
     def steered(self) -> list[Message]:
         """The texts that wait, kept as user messages; none of them can be taken twice or lost in between."""
@@ -425,6 +483,16 @@ class SqlJournal:
         return f"{self.session_id}/{seq}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """What a new session is, and whose; ``at``: the last row of ``parent`` that it works for a compaction of."""
+
+    kind: str
+    parent: str | None = None
+    at: int | None = None
+    copied: bool = False
+
+
 def _claim(run_id: str, fence: int, review: int | None) -> Claim:
     if review is None:
         return RunClaim(run_id=run_id, fence=fence)
@@ -435,6 +503,45 @@ def _header(row: dict[str, Any]) -> Header:
     """Of another version's row 0: what it does not have is as it is by default, what is not known here is left out."""
     known = {field.name: row[field.name] for field in fields(Header) if field.name in row}
     return Header(**{**known, "tools": tuple(known.get("tools") or ())})
+
+
+def transcript_of(conn: Connection, session_id: str) -> list[Row]:
+    """Rows 1.. of a session as they are kept, those that came and are sent or stood for."""
+    found = conn.execute(
+        select(
+            _messages.c.seq,
+            _messages.c.role,
+            _messages.c.body,
+            _messages.c.tool,
+            _messages.c.ok,
+            _messages.c.covers_from,
+            _messages.c.covers_to,
+            _effects.c.effect,
+        )
+        .select_from(
+            _messages.outerjoin(
+                _effects, and_(_effects.c.session_id == _messages.c.session_id, _effects.c.seq == _messages.c.seq)
+            )
+        )
+        .where(
+            _messages.c.session_id == session_id,
+            _messages.c.seq > 0,
+            _messages.c.body.is_not(None),
+            or_(_messages.c.role != "assistant", _messages.c.ok.is_not(False)),
+        )
+        .order_by(_messages.c.seq)
+    )
+    return [_row(each) for each in found]
+
+
+def _row(found: Any) -> Row:
+    message = json.loads(found.body)
+    if found.role == COMPACTION:
+        made = Compacted(
+            first=found.covers_from, last=found.covers_to, message=message, how=How(found.tool), ok=bool(found.ok)
+        )
+        return as_row(made, found.seq)
+    return Row(seq=found.seq, message=message, tool=found.tool, ok=found.ok, effect=found.effect)
 
 
 def open_calls(conn: Connection, session_id: str) -> list[OpenCall]:

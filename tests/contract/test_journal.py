@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, func, select, text
 
+from hermes_cron.domain.compaction import Compacted, How
 from hermes_cron.domain.run import Cause, Effect, RunState
 from hermes_cron.domain.transcript import Header, ModelReply, PlannedResult, ToolCall, ToolResult, Usage
 from hermes_cron.ports import Fenced, Journal
@@ -215,6 +216,8 @@ def test_lost_run_cannot_be_written_to(bench: Bench) -> None:
         lambda: bench.journal.unbegun(seq),
         lambda: bench.journal.spent(Usage(input=1), model="m", cost_usd=None),
         bench.journal.steered,
+        lambda: bench.journal.compact([stands(1, 1)]),
+        lambda: bench.journal.side("summary", 1, HEADER, []),
     ]
     for write in writes:
         with pytest.raises(Fenced):
@@ -378,3 +381,62 @@ def test_what_a_person_says_is_taken_once(bench: Bench) -> None:
     made = reply("a")
     seqs = bench.journal.assistant(made, plans(made, READ))
     assert seqs == (5,)
+
+
+def stands(first: int, last: int, how: How = How.SUMMARY, said: str = "in short", *, ok: bool = True) -> Compacted:
+    return Compacted(first=first, last=last, message={"role": "user", "content": said}, how=how, ok=ok)
+
+
+def told(journal: Journal) -> list[object]:
+    return [message["content"] for message in journal.messages()]
+
+
+def test_a_compaction_is_sent_in_the_place_of_what_it_stands_for(bench: Bench) -> None:
+    for number in range(1, 7):
+        bench.journal.append({"role": "user", "content": str(number)})
+    bench.journal.compact([stands(2, 4)])
+    assert told(bench.journal) == ["1", "in short", "5", "6"]
+    assert [row.seq for row in bench.journal.transcript()] == [1, 2, 3, 4, 5, 6, 7], "nothing is gone"
+    assert bench.journal.append({"role": "user", "content": "7"}) == 8
+    assert told(bench.again()) == ["1", "in short", "5", "6", "7"]
+
+
+def test_a_later_compaction_takes_in_an_earlier_one(bench: Bench) -> None:
+    for number in range(1, 7):
+        bench.journal.append({"role": "user", "content": str(number)})
+    bench.journal.compact([stands(3, 3, How.TRIM, "3 cut"), stands(5, 5, How.TRIM, "5 cut")])
+    bench.journal.compact([stands(2, 3, How.DIGEST, "first", ok=False)])
+    bench.journal.compact([stands(2, 4, said="second")])
+    assert told(bench.again()) == ["1", "second", "5 cut", "6"]
+    kept = [(row.covers, row.how, row.ok) for row in bench.journal.transcript() if row.covers]
+    assert kept == [
+        ((3, 3), How.TRIM, True), ((5, 5), How.TRIM, True), ((2, 3), How.DIGEST, False), ((2, 4), How.SUMMARY, True)
+    ]  # fmt: skip
+
+
+def test_a_result_is_kept_with_its_tool_its_outcome_and_the_effect_of_its_call(bench: Bench) -> None:
+    made = reply("look", "write")
+    seqs = bench.journal.assistant(made, plans(made, Effect.READ, Effect.EFFECT))
+    bench.journal.result(result(seqs[0], "seen"))
+    bench.journal.result(result(seqs[1], "no", Effect.EFFECT, ok=False))
+    kept = [(row.tool, row.ok, row.effect) for row in bench.journal.transcript()]
+    assert kept == [(None, None, None), ("look", True, None), ("write", False, "effect")]
+
+
+def test_a_session_beside_it_is_gone_on_with_and_not_begun_twice(bench: Bench) -> None:
+    copy = [{"role": "user", "content": "what was said"}]
+    first = bench.journal.side("summary", 4, HEADER, copy)
+    first.assistant(ModelReply(message={"role": "assistant", "content": "short"}, text="short"), [], phase="summary")
+    again = bench.again().side("summary", 4, HEADER, [{"role": "user", "content": "another copy"}])
+    assert (again.session_id, told(again)) == (first.session_id, ["what was said", "short"])
+    assert bench.journal.side("flush", 4, HEADER, copy).session_id != first.session_id
+    assert bench.journal.side("summary", 9, HEADER, copy).session_id != first.session_id
+    assert told(bench.journal) == []
+
+
+def test_a_session_beside_it_hears_that_the_run_stops_and_takes_nothing_that_is_said_to_the_run(bench: Bench) -> None:
+    side = bench.journal.side("flush", 4, HEADER, [])
+    bench.steer("look at the replica, too")
+    bench.cancel()
+    assert (side.asked().cancel, side.asked().steer) == (True, False)
+    assert [message["content"] for message in bench.journal.steered()] == ["look at the replica, too"]
