@@ -115,13 +115,14 @@ class MemoryDoor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillDoor:
-    """Skills as one author may use them. ``listing``: a query or None. ``view``: a skill, and a file of it or None.
+    """Skills as one author may use them. ``listing``: a query or None. ``view``: a skill, a file of it or None, and the
+    call's key: a call that is asked again after a crash is one view.
 
     ``write`` and ``probe`` as those of memory; ``write`` is None where the author may only read.
     """
 
     listing: Callable[[str | None], ToolOutput]
-    view: Callable[[str, str | None], ToolOutput]
+    view: Callable[[str, str | None, str], ToolOutput]
     write: Callable[[Sequence[Mapping[str, Any]], str], ToolOutput] | None
     probe: Callable[[str], Probe]
 

@@ -33,6 +33,10 @@ OCCURRENCES = "hermes_cron_job_occurrences_total"
 DELIVERIES = "hermes_cron_deliveries_total"
 CHECKS = "hermes_cron_job_checks_total"
 SECURITY = "hermes_cron_security_events_total"
+SKILL_VIEWS = "hermes_cron_skill_views_total"
+SKILL_USES = "hermes_cron_skill_uses_total"
+SKILL_PATCHES = "hermes_cron_skill_patches_total"
+SKILL_OUTCOMES = "hermes_cron_skill_run_outcomes_total"
 
 BUCKETS: Mapping[str, tuple[float, ...]] = {
     LATENESS: (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900),

@@ -183,6 +183,7 @@ def _follow(conn: Connection, taken: TakenRun, outcome: Outcome, done: Finished,
         incidents.note_end(conn, ending, now)
     if job.deliver.to:
         reports.put_report(conn, ending, now)
+    skill_uses.note_end(conn, ending)
     if job.ping is not None:
         pings.note_end(conn, ending, now)
     if known is not None and (ending.failure is not None or known[1]):

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from hermes_cron.domain.learning import Kind, Learned, LearnedState
+from hermes_cron.store import skill_uses
 from hermes_cron.store.tables import LearnedRow
 
 _learned = LearnedRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
@@ -20,6 +21,7 @@ def note(conn: Connection, learned: Learned) -> Learned:
     if learned.key is not None and (known := by_key(conn, learned.key)) is not None:
         return known
     number = conn.execute(insert(_learned).values(_row(learned)).returning(_learned.c.number)).scalar_one()
+    skill_uses.note_change(conn, learned)
     return one(conn, number)
 
 

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Connection, delete, exists, or_, select
 
 from hermes_cron.domain.job import Keep, load_keep
-from hermes_cron.store import message_index, outbox, spending
+from hermes_cron.store import message_index, outbox, skill_uses, spending
 from hermes_cron.store.tables import (
     ApprovalRow,
     AttemptRow,
@@ -88,6 +88,7 @@ def forget(conn: Connection, run_ids: Sequence[str]) -> None:
     """Remove these runs and all that hangs on them. Their words go first: the rows are what says which they are."""
     spending.forget(conn, run_ids)
     outbox.forget(conn, run_ids)
+    skill_uses.forget(conn, run_ids)
     sessions = list(conn.execute(select(_sessions.c.id).where(_sessions.c.run_id.in_(run_ids))).scalars())
     message_index.forget(conn, sessions)
     conn.execute(delete(_messages).where(_messages.c.session_id.in_(sessions)))

@@ -449,13 +449,10 @@ class LearnedRow(SQLModel, table=True):
 
 
 class SkillUseRow(SQLModel, table=True):
-    """A skill was viewed in a run, or used by it: then with what became of the run. No run removes these rows."""
+    """A skill was viewed in a run, or used by it: then with what became of the run. Goes with the run."""
 
     __tablename__ = "skill_uses"
-    __table_args__ = (
-        UniqueConstraint("run_id", "skill", "kind", "key", name="skill_uses_once"),
-        Index("skill_uses_at", "skill", "kind", "at"),
-    )
+    __table_args__ = (UniqueConstraint("run_id", "skill", "kind", "key", name="skill_uses_once"),)
 
     number: int | None = Field(default=None, primary_key=True)
     skill: str
@@ -467,6 +464,21 @@ class SkillUseRow(SQLModel, table=True):
     outcome: str | None = None  # of a use: how the run ended
     verdict: str | None = None
     well: bool | None = None  # whether that speaks for the skill; None: neither for it nor against it
+
+
+class SkillTotalRow(SQLModel, table=True):
+    """What became of a skill in the runs of one job ("" for runs of none). Stays when runs are removed."""
+
+    __tablename__ = "skill_totals"
+
+    skill: str = Field(primary_key=True)
+    job_uid: str = Field(primary_key=True)
+    views: int = 0
+    uses: int = 0
+    well: int = 0
+    badly: int = 0
+    viewed_at: datetime | None = None
+    used_at: datetime | None = None
 
 
 class NudgeRow(SQLModel, table=True):

@@ -46,7 +46,17 @@ CREATE TABLE skill_uses (
   CONSTRAINT skill_uses_once UNIQUE (run_id, skill, kind, "key")
 );
 
-CREATE INDEX skill_uses_at ON skill_uses (skill, kind, at);
+CREATE TABLE skill_totals (
+  skill VARCHAR NOT NULL,
+  job_uid VARCHAR NOT NULL,
+  views INTEGER NOT NULL,
+  uses INTEGER NOT NULL,
+  well INTEGER NOT NULL,
+  badly INTEGER NOT NULL,
+  viewed_at DATETIME,
+  used_at DATETIME,
+  PRIMARY KEY (skill, job_uid)
+);
 
 CREATE TABLE nudges (
   job_uid VARCHAR NOT NULL,

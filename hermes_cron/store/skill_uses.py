@@ -1,0 +1,159 @@
+"""Which skills did runs look at, which did they use, and what became of those runs?
+
+A *view* is a call of ``skill_view``. A *use* is a run that had the skill's text, because the job named it, the prompt
+asked for it or the run viewed it, and that took a step of its work after it. Uses are counted once a run, at its end
+and in that transaction, so a run that goes on later is not counted twice. Rows go with their run; totals stay.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from hermes_cron.domain.ending import Ending
+from hermes_cron.domain.job import Work
+from hermes_cron.domain.learning import Kind, Learned, LearnedState
+from hermes_cron.domain.skill_use import NOT_ACTING, UNKNOWN, SkillRecord, went_well
+from hermes_cron.store import counters
+from hermes_cron.store.prepared import Prepared
+from hermes_cron.store.tables import LearnedRow, MessageRow, SessionRow, SkillTotalRow, SkillUseRow
+
+_uses = SkillUseRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_totals = SkillTotalRow.__table__  # type: ignore[attr-defined]
+_learned = LearnedRow.__table__  # type: ignore[attr-defined]
+_messages = MessageRow.__table__  # type: ignore[attr-defined]
+_sessions = SessionRow.__table__  # type: ignore[attr-defined]
+
+VIEW, USE = "view", "use"
+PATCHED, REWRITTEN = "patched", "rewritten"
+_STOOD = (LearnedState.APPLIED, LearnedState.UNDONE, LearnedState.REJECTED)
+
+_VIEWS = Prepared(select(_uses.c.skill, _uses.c.key).where(_uses.c.run_id == bindparam("b_run"), _uses.c.kind == VIEW))
+_LAST_STEPS = Prepared(
+    select(_messages.c.session_id, func.max(_messages.c.seq))
+    .join(_sessions, _sessions.c.id == _messages.c.session_id)
+    .where(
+        _sessions.c.run_id == bindparam("b_run"),
+        _sessions.c.kind == "main",
+        _messages.c.role == "tool",
+        _messages.c.body.is_not(None),
+        _messages.c.tool.not_in(NOT_ACTING),
+    )
+    .group_by(_messages.c.session_id)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunUse:
+    """What one run had to do with a skill. ``outcome``, ``verdict`` and ``well`` are of a use."""
+
+    run_id: str
+    skill: str
+    kind: str
+    at: datetime
+    job_uid: str | None
+    outcome: str | None
+    verdict: str | None
+    well: bool | None
+
+
+def note_view(conn: Connection, skill: str, *, run_id: str, job_uid: str | None, key: str, now: datetime) -> None:
+    """Count a view. The same key again is the same view: a read is asked again after a crash."""
+    row = {"skill": skill, "kind": VIEW, "run_id": run_id, "job_uid": job_uid, "key": key, "at": now}
+    if conn.execute(insert(_uses).values(row).on_conflict_do_nothing()).rowcount:
+        _add(conn, skill, job_uid, {"views": 1, "viewed_at": now})
+        counters.raise_by(conn, [(counters.SKILL_VIEWS, {"skill": skill}, 1)])
+
+
+def note_end(conn: Connection, ending: Ending) -> None:
+    """Count what the run used. For one that had no skill this is one look at an index."""
+    if ending.job.work is not Work.PROMPT:
+        return
+    views = _VIEWS.all(conn, {"b_run": ending.run_id})
+    if not views and not ending.outcome.skills:
+        return
+    last = {str(session): int(seq) for session, seq in _LAST_STEPS.all(conn, {"b_run": ending.run_id})}
+    if not last:
+        return
+    used = dict.fromkeys(ending.outcome.skills)
+    used |= dict.fromkeys(skill for skill, key in views if _acted_after(str(key), last))
+    outcome, verdict, well = ending.outcome.state, ending.outcome.verdict, went_well(ending)
+    facts = {"outcome": outcome, "verdict": verdict, "well": well}
+    row = {"kind": USE, "run_id": ending.run_id, "job_uid": ending.job_uid, "key": "", "at": ending.ended_at, **facts}
+    raises: list[counters.Raise] = []
+    for skill in used:
+        if not conn.execute(insert(_uses).values({**row, "skill": skill}).on_conflict_do_nothing()).rowcount:
+            continue
+        _add(conn, skill, ending.job_uid, {
+            "uses": 1, "well": int(well is True), "badly": int(well is False), "used_at": ending.ended_at,
+        })  # fmt: skip
+        raises.append((counters.SKILL_USES, {"skill": skill}, 1))
+        raises.append((counters.SKILL_OUTCOMES, {"skill": skill, "outcome": outcome}, 1))
+    counters.raise_by(conn, raises)
+
+
+def _acted_after(key: str, last: Mapping[str, int]) -> bool:
+    """Whether the session of this call took a step behind it."""
+    session, _, seq = key.rpartition("/")
+    return seq.isdigit() and last.get(session, -1) > int(seq)
+
+
+def note_change(conn: Connection, learned: Learned) -> None:
+    """The counter of a change that was made to a skill. Call it in the transaction of the change's row."""
+    if learned.kind is Kind.SKILL and learned.state is LearnedState.APPLIED:
+        count_patch(conn, learned.name, "applied")
+
+
+def count_patch(conn: Connection, skill: str, outcome: str) -> None:
+    """``outcome``: ``applied``, ``refused`` or ``reverted``."""
+    counters.raise_by(conn, [(counters.SKILL_PATCHES, {"skill": skill, "outcome": outcome}, 1)])
+
+
+def _add(conn: Connection, skill: str, job_uid: str | None, more: Mapping[str, Any]) -> None:
+    start = {"views": 0, "uses": 0, "well": 0, "badly": 0}
+    new = insert(_totals).values({"skill": skill, "job_uid": job_uid or "", **start, **more})
+    raised = {
+        name: _totals.c[name] + new.excluded[name] if name in start else new.excluded[name] for name in more
+    }  # fmt: skip
+    conn.execute(new.on_conflict_do_update(index_elements=["skill", "job_uid"], set_=raised))
+
+
+def records(conn: Connection, *, job_uid: str | None = None) -> dict[str, SkillRecord]:
+    """By the name under which each skill was used, changes under its qualified name; ``job_uid``: in its runs alone."""
+    found: dict[str, SkillRecord] = defaultdict(lambda: UNKNOWN)
+    query = select(_totals) if job_uid is None else select(_totals).where(_totals.c.job_uid == job_uid)
+    for row in conn.execute(query).mappings():
+        found[row["skill"]] += SkillRecord(**{name: row[name] for name in row if name not in ("skill", "job_uid")})
+    changes = (
+        select(_learned.c.name, _learned.c.change, func.count().label("times"), func.max(_learned.c.at).label("at"))
+        .where(
+            _learned.c.kind == Kind.SKILL.value,
+            _learned.c.state.in_(_STOOD),
+            _learned.c.change.in_((PATCHED, REWRITTEN)),
+        )
+        .group_by(_learned.c.name, _learned.c.change)
+    )
+    if job_uid is not None:
+        changes = changes.where(_learned.c.job_uid == job_uid)
+    for row in conn.execute(changes).mappings():
+        number = "patches" if row["change"] == PATCHED else "rewrites"
+        found[row["name"]] += replace(UNKNOWN, **{number: row["times"], "patched_at": row["at"]})
+    return dict(found)
+
+
+def of_run(conn: Connection, run_id: str) -> list[RunUse]:
+    """In the order in which they were noted."""
+    rows = conn.execute(select(_uses).where(_uses.c.run_id == run_id).order_by(_uses.c.number))
+    names = tuple(RunUse.__dataclass_fields__)
+    return [RunUse(**{name: row[name] for name in names}) for row in rows.mappings()]
+
+
+def forget(conn: Connection, run_ids: Sequence[str]) -> None:
+    """The rows of runs that are removed; what they add up to stays."""
+    conn.execute(delete(_uses).where(_uses.c.run_id.in_(run_ids)))
