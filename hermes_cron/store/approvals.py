@@ -1,7 +1,8 @@
 """Which questions wait for a person, what was answered, and what does the run do then?
 
 A question belongs to one call of one run. The run waits until none of its questions is open, whatever was answered;
-then any scheduler goes on with it and reads the answers from here. Silence means no.
+then any scheduler goes on with it and reads the answers from here. Silence means no. What a run proposes to learn is a
+question too, and no run waits for its answer (``store.proposals``).
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from hermes_cron.domain import notice
 from hermes_cron.domain.delivery import DeliveryKind
+from hermes_cron.domain.learning import LearnedState
 from hermes_cron.domain.run import ParkedEffect, RunState, TakenRun
 from hermes_cron.errors import Conflict, NotFound
-from hermes_cron.store import outbox
+from hermes_cron.store import learned, outbox
 from hermes_cron.store.tables import ApprovalRow, RunRow
 
 _approvals = ApprovalRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
@@ -27,6 +29,7 @@ _runs = RunRow.__table__  # type: ignore[attr-defined]
 
 ANSWER_WITHIN = timedelta(hours=24)
 _IS_OPEN = _approvals.c.decision.is_(None)
+_OF_A_CALL = _approvals.c.learned.is_(None)
 _ID = re.compile(r"a?(\d{1,12})", re.IGNORECASE)
 
 
@@ -39,9 +42,13 @@ class Decision(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+_NO = {Decision.DENIED: LearnedState.DENIED, Decision.EXPIRED: LearnedState.EXPIRED}
+"""What becomes of a proposal; what a yes makes of it is written with what was done."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """A question and its answer, if there is one. People say ``id``."""
+    """A question and its answer, if there is one. People say ``id``. ``learned``: it is about this proposal."""
 
     number: int
     run_id: str
@@ -59,6 +66,7 @@ class Approval:
     decided_by: str | None
     reason: str | None
     used_at: datetime | None
+    learned: int | None = None
 
     @property
     def id(self) -> str:
@@ -84,7 +92,7 @@ def ask(
 
 
 def _any_open(conn: Connection, run_id: str) -> bool:
-    query = select(_approvals.c.number).where(_approvals.c.run_id == run_id, _IS_OPEN).limit(1)
+    query = select(_approvals.c.number).where(_approvals.c.run_id == run_id, _OF_A_CALL, _IS_OPEN).limit(1)
     return conn.execute(query).first() is not None
 
 
@@ -134,6 +142,13 @@ def decide(
 
     Raises NotFound; Conflict for a question that has an answer, or whose time is over.
     """
+    asked = to_answer(conn, number, now)
+    _answer(conn, asked, decision, by=by, reason=reason, now=now)
+    return one(conn, number)
+
+
+def to_answer(conn: Connection, number: int, now: datetime) -> Approval:
+    """One that waits for an answer. Raises as ``decide``."""
     asked = one(conn, number)
     if asked.decision is None and asked.expires_at <= now:
         raise Conflict(
@@ -147,8 +162,7 @@ def decide(
             hint=f"hermes-cron runs show {asked.run_id}",
             details={"decision": asked.decision.value},
         )
-    _answer(conn, asked, decision, by=by, reason=reason, now=now)
-    return one(conn, number)
+    return asked
 
 
 def _answered(asked: Approval) -> str:
@@ -174,7 +188,7 @@ def withdraw(conn: Connection, run_id: str, now: datetime) -> int:
     """The run ends without an answer: nobody needs to give one any more. How many were open."""
     done = conn.execute(
         update(_approvals)
-        .where(_approvals.c.run_id == run_id, _IS_OPEN)
+        .where(_approvals.c.run_id == run_id, _OF_A_CALL, _IS_OPEN)
         .values(decision=Decision.WITHDRAWN, decided_at=now)
     )
     return int(done.rowcount)
@@ -188,7 +202,10 @@ def _answer(
         .where(_approvals.c.number == asked.number, _IS_OPEN)
         .values(decision=decision, decided_at=now, decided_by=by, reason=reason)
     )
-    if not _any_open(conn, asked.run_id):
+    if asked.learned is not None:
+        if decision in _NO:
+            learned.turn(conn, [asked.learned], _NO[decision], was=LearnedState.PROPOSED)
+    elif not _any_open(conn, asked.run_id):
         conn.execute(
             update(_runs)
             .where(_runs.c.id == asked.run_id, _runs.c.state == RunState.WAITING_APPROVAL)

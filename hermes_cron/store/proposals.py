@@ -1,0 +1,91 @@
+"""What is proposed to be learned, who is asked, and what does the answer change?
+
+A proposal is a row of ``learned`` and a question in ``approvals``, written together; its run does not wait for the
+answer. A yes turns the row into what was done, in the transaction of the answer; a no, or silence, ends it.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, insert, select, update
+
+from hermes_cron.domain import notice_learned
+from hermes_cron.domain.learning import Learned, LearnedState
+from hermes_cron.errors import NotFound
+from hermes_cron.store import approvals, learned, learned_notices
+from hermes_cron.store.approvals import Decision
+from hermes_cron.store.learned_notices import When
+from hermes_cron.store.tables import ApprovalRow, LearnedRow
+
+_learned = LearnedRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_approvals = ApprovalRow.__table__  # type: ignore[attr-defined]
+
+TOOL = "learn"
+"""What stands as the tool of such a question."""
+
+
+def propose(conn: Connection, change: Learned, *, when: When, answer_within: timedelta, now: datetime) -> Learned:
+    """Keep the proposal and ask for it; with a message at once, unless nobody is to be told. Once for each key."""
+    if change.run_id is None:
+        raise ValueError("only runs propose")
+    if change.key is not None and (known := learned.by_key(conn, change.key)) is not None:
+        return known
+    kept = learned.note(conn, change)
+    expires_at = now + answer_within
+    number: int = conn.execute(
+        insert(_approvals)
+        .values(
+            run_id=change.run_id,
+            job_uid=change.job_uid,
+            job_name=change.job_name or "prompt",
+            # not the call's own place in the transcript: there an answer is one to the call
+            session_id=change.key or f"learned/{kept.number}",
+            seq=0,
+            tool=TOOL,
+            arguments=notice_learned.what(kept, "en"),
+            evidence=json.dumps(list(kept.lines), ensure_ascii=False),
+            asked_at=now,
+            expires_at=expires_at,
+            learned=kept.number,
+        )
+        .returning(_approvals.c.number)
+    ).scalar_one()
+    conn.execute(update(_learned).where(_learned.c.number == kept.number).values(approval=number))
+    job = learned_notices.listening(conn, kept, when=when)
+    if job is not None:
+        text = notice_learned.proposed(job, kept, number=number, asked_at=now, expires_at=expires_at)
+        learned_notices.asked(conn, kept, text, job, now)
+    return learned.one(conn, kept.number)
+
+
+def of(conn: Connection, asked: approvals.Approval) -> Learned:
+    """What a question proposes. Raises NotFound for a question about a call."""
+    number = conn.execute(select(_learned.c.number).where(_learned.c.number == asked.learned)).scalar()
+    if number is None:
+        raise NotFound(f"{asked.id} proposes nothing", hint=f"hermes-cron approvals show {asked.id}")
+    return learned.one(conn, number)
+
+
+def accept(conn: Connection, change: Learned, *, by: str, now: datetime) -> Learned:
+    """The change was made: ``before``, ``after`` and the details are those of now. With the answer that it is.
+
+    Raises NotFound, Conflict as ``approvals.decide``: then somebody else answered meanwhile.
+    """
+    if change.approval is not None and approvals.one(conn, change.approval).decision is None:
+        approvals.decide(conn, change.approval, Decision.APPROVED, by=by, reason=None, now=now)
+    conn.execute(
+        update(_learned)
+        .where(_learned.c.number == change.number, _learned.c.state == LearnedState.PROPOSED.value)
+        .values(
+            state=LearnedState.APPLIED.value,
+            at=now,
+            before=change.before,
+            after=change.after,
+            lines=json.dumps(list(change.lines), ensure_ascii=False),
+            details=json.dumps(dict(change.details), ensure_ascii=False),
+            told_at=now,
+        )
+    )
+    return learned.one(conn, change.number)
