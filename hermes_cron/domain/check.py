@@ -27,6 +27,9 @@ from typing import Any
 
 from hermes_cron.domain.command import OnSpawn
 
+ONCE_MORE = "hermes-cron itself looked at what this run did, and not all of it holds."
+"""How a message begins that tells an agent which checks failed: nobody's word but ours."""
+
 
 class Verdict(StrEnum):
     """What outcome checks said; a run without checks has none."""

@@ -17,6 +17,11 @@ LONGEST = timedelta(minutes=10)
 """What a review may take, or as long as its run might, whichever is less."""
 
 
+def by_a_playbook(model: str | None) -> bool:
+    """Whether a run's model is a playbook: its steps are data, and there is nobody who could learn."""
+    return model is not None and model.startswith("playbook:")
+
+
 class Brief(StrEnum):
     """What a review looks for. ``correction``: what a person said of the run."""
 

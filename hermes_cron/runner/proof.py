@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hermes_cron.domain.check import CheckResult, Trial, Verdict
+from hermes_cron.domain.check import ONCE_MORE, CheckResult, Trial, Verdict
 from hermes_cron.domain.command import Flag, Halt, ProcessGroup, Why
 from hermes_cron.domain.job import Work
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
@@ -18,7 +18,6 @@ from hermes_cron.domain.template import fence
 from hermes_cron.domain.transcript import Message
 from hermes_cron.ports import Checks, Emit
 
-_ONCE_MORE = "hermes-cron itself looked at what this run did, and not all of it holds."
 _WHAT_NOW = (
     "What was found is in the fence below. Do what is missing with your tools, then answer with the whole report "
     "again. If it can not be done, say so in the report."
@@ -93,11 +92,11 @@ def wants_more(taken: TakenRun, outcome: Outcome, messages: Callable[[], Iterabl
     """
     if outcome.verdict is not Verdict.CHECK_FAILED:
         return False
-    tries = [it for it in messages() if it["role"] == "user" and str(it["content"]).startswith(_ONCE_MORE)]
+    tries = [it for it in messages() if it["role"] == "user" and str(it["content"]).startswith(ONCE_MORE)]
     return len(tries) < taken.job.on_check_failure.attempts
 
 
 def evidence(results: Iterable[CheckResult]) -> Message:
     """What the agent reads of the checks that failed."""
     failed = [f"{result.says}: {result.detail}" for result in results if result.verdict is Verdict.CHECK_FAILED]
-    return {"role": "user", "content": f"{_ONCE_MORE} {_WHAT_NOW}\n\n" + fence("\n".join(failed), source="checks")}
+    return {"role": "user", "content": f"{ONCE_MORE} {_WHAT_NOW}\n\n" + fence("\n".join(failed), source="checks")}

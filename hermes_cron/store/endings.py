@@ -14,10 +14,22 @@ from sqlalchemy import Connection, RowMapping, bindparam, or_, select, update
 
 from hermes_cron.domain.ending import Ending
 from hermes_cron.domain.job import Job, Work, load_job
+from hermes_cron.domain.nudge import Nudge
 from hermes_cron.domain.retry import Standing, Wait, after_failure
 from hermes_cron.domain.run import Cause, Outcome, RunState, TakenRun
 from hermes_cron.domain.schedule.trigger import period
-from hermes_cron.store import approvals, executions, incidents, pings, reports, streaks
+from hermes_cron.store import (
+    approvals,
+    executions,
+    incidents,
+    learned_notices,
+    nudges,
+    pings,
+    reports,
+    reviews,
+    skill_uses,
+    streaks,
+)
 from hermes_cron.store.executions import Finished
 from hermes_cron.store.prepared import Prepared, instant
 from hermes_cron.store.tables import IncidentRow, JobRow, RunRow
@@ -47,16 +59,18 @@ _NEEDS_NO_WAIT = frozenset({RunState.OK, RunState.SKIPPED, RunState.QUEUED, RunS
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """The state that the run has now. ``wait``: why it is ``waiting_retry``, and until when. ``asked``: the approvals
-    that were asked for. ``outcome`` is its end. ``tells``: messages may have been put into the outbox."""
+    that were asked for. ``outcome`` is its end. ``tells``: messages may have been put into the outbox. ``review``: the
+    look back at it that is queued."""
 
     state: RunState
     wait: Wait | None = None
     asked: tuple[int, ...] = ()
     outcome: Outcome | None = None
     tells: bool = False
+    review: int | None = None
 
 
-def end(
+def end(  # noqa: PLR0913  # what an end is made of
     conn: Connection,
     taken: TakenRun,
     outcome: Outcome,
@@ -64,16 +78,18 @@ def end(
     *,
     ran: timedelta | None = None,
     answer_within: timedelta = approvals.ANSWER_WITHIN,
+    nudge: Nudge | None = None,
 ) -> Ended:
     """Carry out what ``outcome`` means for the run. Raises Fenced when the run is not this fence's any more.
 
     ``ran`` is how long it was executed since it was taken, on a clock that nobody sets (None: by the wall clock).
+    ``nudge``: after how much an ended run is looked back at.
     """
     span = now - taken.started_at if ran is None else ran
     wait = _wait(conn, taken, outcome, now)
     goes_on = wait is not None or not outcome.state.ended
     if goes_on and (by := cancelled_by(conn, taken.id)) is not None:
-        return close(conn, taken, _cancelled(outcome, by), now)
+        return close(conn, taken, _cancelled(outcome, by), now, nudge=nudge)
     if outcome.state is RunState.QUEUED:
         executions.put_back(conn, taken.id, taken.fence, ran=span, outcome=outcome)
         return Ended(state=RunState.QUEUED)
@@ -82,18 +98,23 @@ def end(
         asked = approvals.ask(conn, taken, outcome.parked, now, answer_within=answer_within)
         return Ended(state=RunState.WAITING_APPROVAL, asked=asked, tells=_tells(taken.job))
     if wait is None:
-        return close(conn, taken, outcome, now)
+        return close(conn, taken, outcome, now, nudge=nudge)
     executions.put_off(
         conn, taken.id, taken.fence, attempt=taken.attempt, outcome=outcome, wait=wait, now=now, ran=span
     )
     return Ended(state=RunState.WAITING_RETRY, wait=wait)
 
 
-def close(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime) -> Ended:
-    """The end, with all that follows from it: no wait and no other attempt, whatever failed. Raises Fenced."""
+def close(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime, *, nudge: Nudge | None = None) -> Ended:
+    """The end, with all that follows from it: no wait and no other attempt, whatever failed. Raises Fenced.
+
+    What is to be learned from it is looked for later and by others: here it is only written down that it is due.
+    """
     done = executions.finish(conn, taken.id, taken.fence, outcome, now)
     _follow(conn, taken, outcome, done, now)
-    return Ended(state=outcome.state, outcome=outcome, tells=_tells(taken.job))
+    due = nudges.note_end(conn, taken, outcome, nudge)
+    review = None if due is None else reviews.queue(conn, taken, due, now)
+    return Ended(state=outcome.state, outcome=outcome, tells=_tells(taken.job), review=review)
 
 
 def cancelled_by(conn: Connection, run_id: str) -> str | None:
@@ -162,7 +183,10 @@ def _wait(conn: Connection, taken: TakenRun, outcome: Outcome, now: datetime) ->
 
 
 def _follow(conn: Connection, taken: TakenRun, outcome: Outcome, done: Finished, now: datetime) -> None:
-    """In this order: incidents, reports, the outside switch, holds. For most jobs none of them writes."""
+    """In this order: incidents, reports, the outside switch, holds, and what goes along with any message of them.
+
+    For most jobs none of them writes.
+    """
     job = taken.job
     known = None if taken.job_uid is None else _JOB.first(conn, {"b_uid": taken.job_uid})
     ending = Ending(
@@ -188,6 +212,8 @@ def _follow(conn: Connection, taken: TakenRun, outcome: Outcome, done: Finished,
         pings.note_end(conn, ending, now)
     if known is not None and (ending.failure is not None or known[1]):
         streaks.note_end(conn, ending, now)
+    if job.deliver.to:
+        learned_notices.with_message(conn, ending, now)
 
 
 def _tells(job: Job) -> bool:

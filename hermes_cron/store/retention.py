@@ -2,7 +2,8 @@
 
 A job keeps its newest ``keep.runs`` runs and all of the last ``keep.days`` days. What goes is the run with its
 transcript; the row of its due instant stays, so that the past can still be accounted for. What the figures of today,
-this month and the last 31 days are summed from stays whatever ``keep`` says: a sum that falls by itself is no sum.
+this month and the last 31 days are summed from stays whatever ``keep`` says: a sum that falls by itself is no sum. So
+does a run that is still to be looked back at.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Connection, delete, exists, or_, select
 
 from hermes_cron.domain.job import Keep, load_keep
-from hermes_cron.store import message_index, outbox, skill_uses, spending
+from hermes_cron.store import message_index, outbox, reviews, skill_uses, spending
 from hermes_cron.store.tables import (
     ApprovalRow,
     AttemptRow,
@@ -23,6 +24,7 @@ from hermes_cron.store.tables import (
     JobRow,
     MessageRow,
     ReservationRow,
+    ReviewRow,
     RunRow,
     SessionRow,
     UsageRow,
@@ -37,6 +39,7 @@ _usage = UsageRow.__table__  # type: ignore[attr-defined]
 _reservations = ReservationRow.__table__  # type: ignore[attr-defined]
 _approvals = ApprovalRow.__table__  # type: ignore[attr-defined]
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
+_reviews = ReviewRow.__table__  # type: ignore[attr-defined]
 
 BATCH = 200
 SHOWN = timedelta(days=1)
@@ -62,7 +65,13 @@ def expired(conn: Connection, now: datetime, default: Keep, *, limit: int = BATC
         newest = select(_runs.c.id).where(mine, ended).order_by(_runs.c.queued_at.desc(), _runs.c.id).limit(keep.runs)
         query = (
             select(_runs.c.id, _runs.c.output_path)
-            .where(mine, _runs.c.ended_at < _edge(now, keep), _runs.c.id.not_in(newest), ~_paid(now))
+            .where(
+                mine,
+                _runs.c.ended_at < _edge(now, keep),
+                _runs.c.id.not_in(newest),
+                ~_paid(now),
+                ~reviews.open_of(_runs.c.id),
+            )
             .order_by(_runs.c.ended_at)
             .limit(limit - len(found))
         )
@@ -92,7 +101,7 @@ def forget(conn: Connection, run_ids: Sequence[str]) -> None:
     sessions = list(conn.execute(select(_sessions.c.id).where(_sessions.c.run_id.in_(run_ids))).scalars())
     message_index.forget(conn, sessions)
     conn.execute(delete(_messages).where(_messages.c.session_id.in_(sessions)))
-    for table in (_approvals, _effects, _usage, _sessions, _attempts):
+    for table in (_approvals, _effects, _usage, _reviews, _sessions, _attempts):
         conn.execute(delete(table).where(table.c.run_id.in_(run_ids)))
     conn.execute(delete(_runs).where(_runs.c.id.in_(run_ids)))
 
