@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from hermes_cron.delivery.registry import TargetRegistry
     from hermes_cron.desks.history import HistoryDesk
     from hermes_cron.desks.learning import LearningDesk
+    from hermes_cron.desks.metrics import MetricsDesk
     from hermes_cron.desks.runs import RunDesk
     from hermes_cron.desks.sessions import SessionDesk
     from hermes_cron.domain.command import ProcessGroup
     from hermes_cron.domain.database import DatabaseConfig
+    from hermes_cron.domain.earlier import Report
     from hermes_cron.domain.event import Event, SecurityFinding
     from hermes_cron.domain.file_edit import Edits
     from hermes_cron.domain.job import Job
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from hermes_cron.jobs.watch import Watcher
     from hermes_cron.models.endpoint import Endpoint
     from hermes_cron.models.prices import Prices
+    from hermes_cron.observe.exporter import Exporter
     from hermes_cron.ports import Journal, Purse
     from hermes_cron.runner.prompt import LastRun
     from hermes_cron.runner.route import Route
@@ -282,6 +285,7 @@ class App:
                 "skills": _Asked(self.skills.names),
                 "tools": _Asked(self._tool_words),
                 "targets": frozenset(self.settings_now.targets),
+                "jobs": _Asked(self.jobs.names),
             }
         return Known(
             databases=frozenset(self.settings_now.databases),
@@ -458,6 +462,7 @@ class App:
                 drift=self._drift,
                 note_security=self.note_security,
                 last_run=self._last_run,
+                earlier=self._earlier,
                 run_command=run_command,
                 base_env=command_environment(),
                 redact=self.redact,
@@ -578,6 +583,11 @@ class App:
             result_at=last["result_at"],
         )
 
+    def _earlier(self, taken: TakenRun) -> Sequence[Report]:
+        from hermes_cron.desks.reports import asked_for
+
+        return asked_for(self, taken)
+
     # --- serving ---------------------------------------------------------------------------------------------------
 
     def service(
@@ -611,10 +621,18 @@ class App:
                 sender=self.sender(emit),
                 keeper=Keeper(lambda: elsewhere(self.home.root, self.clock.now()), self.home.unfinished_change, emit),
                 indexer=Indexer(self._put_in),
+                exporter=self._exporter(),
                 answer_within=self.answer_within,
                 limits=lambda: self.home_limits,
             )
         )
+
+    def _exporter(self) -> Exporter | None:
+        """None where config.toml says off."""
+        from hermes_cron.observe.exporter import Exporter
+
+        listen = self.settings.metrics_listen
+        return None if listen == "off" else Exporter(listen, self.metrics.text)
 
     def _execute(self, taken: TakenRun, cancel: threading.Event) -> Outcome:
         """Asks for the runner at the first run: an idle service needs neither agent nor tools."""
@@ -734,6 +752,13 @@ class App:
         from hermes_cron.desks.learning import LearningDesk
 
         return LearningDesk(self)
+
+    @cached_property
+    def metrics(self) -> MetricsDesk:
+        """What a Prometheus is told of the home."""
+        from hermes_cron.desks.metrics import MetricsDesk
+
+        return MetricsDesk(self)
 
     def close(self) -> None:
         """Ends what was opened."""

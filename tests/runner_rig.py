@@ -43,12 +43,13 @@ class Rig:
         self.app.close()
         self.app = self._app()
 
-    def begin(self, text: str, *, name: str = "j") -> TakenRun:
+    def begin(self, text: str, *, name: str = "j", uid: str | None = None) -> TakenRun:
+        """``uid`` is that of a job with a file."""
         job = parse_job(
             text.encode(), path=f"jobs/{name}.md", name=name, now=self.clock.now(), host_zone="UTC",
             known=Known(strict=False, databases=frozenset(self.app.settings.databases)),
         )  # fmt: skip
-        start = runs.Start(job=job, job_uid=None, actor="test")
+        start = runs.Start(job=job, job_uid=uid, actor="test")
         now = self.clock.now()
         run_id = self.app.store.write(lambda conn: runs.enqueue(conn, start, now))
         return self._take(run_id)

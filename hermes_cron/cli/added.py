@@ -261,6 +261,14 @@ def _database(texts: dict[str, str], name: str, product: str | None) -> str:
     return texts["read_only"].format(name=name, product=product) if product else name
 
 
+def learning(job: Job) -> dict[str, object]:
+    """What its runs read of earlier ones and may keep; None for a script, which has no model that could."""
+    from hermes_cron.domain.job import Work
+
+    asks = job.work is Work.PROMPT
+    return {"memory": job.memory if asks else None, "learn": job.learn if asks else None}
+
+
 def _json(
     state: Cli, job: Job, ahead: list[datetime], planned: Plan, products: dict[str, str | None],
     missing: tuple[str, ...], *, dry_run: bool,
@@ -285,6 +293,7 @@ def _json(
         "fallback_models": list(by.fallbacks),
         "cost": cost.as_json(planned.cost),
         "deliver": list(job.deliver.to),
+        **learning(job),
         "outputs": str(state.home.outputs / job.name),
         "file": str(state.home.jobs / f"{job.name}.md"),
         "serving": bool(state.app.serving()),

@@ -15,6 +15,7 @@ from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import JobFileError
 
 if TYPE_CHECKING:
+    from hermes_cron.cli.added import RunsBy
     from hermes_cron.cli.change import Opened
     from hermes_cron.domain.job import Job
     from hermes_cron.store.reader import LastRun
@@ -35,6 +36,12 @@ _LABELS = {
         "last": "last run", "result": "result", "file": "file", "id": "id",
         "sends": "sends", "checks": "checks", "again": "again", "holds": "is held", "pings": "pings",
         "fallback": "else by", "incident": "incident",
+        "reads": "reads", "keeps": "learns",
+        "reads_own": "its last report", "reads_owns": "its last {n} reports", "reads_newest": "the newest of {jobs}",
+        "reads_all": "all of {jobs}", "reads_since": ", {span} at most", "reads_chars": ", up to {n} characters",
+        "memory_read-write": "memory", "memory_read-only": "memory is only read", "memory_off": "no memory",
+        "learn_auto": "skills", "learn_propose": "skills after a yes", "learn_absorb": "existing skills only",
+        "learn_off": "no skills",
         "lost": "not sent", "lost_said": "{target}: {error} ({state}; hermes-cron outbox retry {id})",
         "always": "every report", "change": "reports that differ from the last", "failure": "failures only",
         "sends_to": "{what} to {targets}", "sends_title": ", titled {title}",
@@ -62,6 +69,12 @@ _LABELS = {
         "last": "上次运行", "result": "结果", "file": "文件", "id": "编号",
         "sends": "发送", "checks": "核查", "again": "重试", "holds": "挂起", "pings": "心跳",
         "fallback": "备用", "incident": "故障",
+        "reads": "读取", "keeps": "学习",
+        "reads_own": "自己的上一份报告", "reads_owns": "自己的最近 {n} 份报告", "reads_newest": "{jobs} 的最新报告",
+        "reads_all": "{jobs} 的全部报告", "reads_since": "，最早 {span}前", "reads_chars": "，最多 {n} 个字符",
+        "memory_read-write": "记忆", "memory_read-only": "记忆只读", "memory_off": "不用记忆",
+        "learn_auto": "技能", "learn_propose": "技能（先问人）", "learn_absorb": "仅修补已有技能",
+        "learn_off": "不学技能",
         "lost": "未送达", "lost_said": "{target}：{error}（{state}；hermes-cron outbox retry {id}）",
         "always": "每份报告", "change": "与上一份不同的报告", "failure": "仅失败",
         "sends_to": "{what}，发到 {targets}", "sends_title": "，标题 {title}",
@@ -127,9 +140,9 @@ def _places(faults: list[dict[str, object]]) -> str:
 
 def _job_facts(state: Cli, file: Opened, job: Job, labels: dict[str, str]) -> list[tuple[str, str]]:
     """Label and value; what a job does not say is left out, but for what governs every run."""
-    from hermes_cron.cli.added import said_when
+    from hermes_cron.cli.added import by_text, runs_by, said_when
 
-    listed, zone = file.listed, ZoneInfo(job.timezone)
+    listed, zone, by = file.listed, ZoneInfo(job.timezone), runs_by(state, job)
     texts = {
         "what": job.description if job.description != _first(job) else "",
         "when": said_when(job, state.lang),
@@ -140,10 +153,12 @@ def _job_facts(state: Cli, file: Opened, job: Job, labels: dict[str, str]) -> li
         "script": job.script or "",
         "databases": ", ".join(job.databases),
         "skills": ", ".join(job.skills),
-        "runs_by": _by(state, job),
+        "runs_by": by_text(by, state.lang),
         "fallback": ", ".join(job.fallback_models),
         "tools": ", ".join(job.tools or ()),
         "workdir": job.workdir or "",
+        "reads": _reads(job, labels, state.lang),
+        "keeps": _keeps(job, by, labels, state.lang),
         "vars": _pairs(job.vars),
         "env": _pairs(job.env),
         "life": _life(job, zone),
@@ -195,6 +210,29 @@ def _checks(job: Job, labels: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+def _reads(job: Job, labels: dict[str, str], lang: str) -> str:
+    """Which earlier reports a run is given."""
+    wanted = job.context
+    if not wanted.wanted:
+        return ""
+    own = labels["reads_own"] if wanted.own == 1 else labels["reads_owns"].format(n=wanted.own) if wanted.own else ""
+    others = labels["reads_newest" if wanted.since is None else "reads_all"].format(jobs=", ".join(wanted.jobs))
+    said = _join([own, others if wanted.jobs else ""], lang)
+    said += labels["reads_since"].format(span=when.length(wanted.since, lang)) if wanted.since else ""
+    return said + labels["reads_chars"].format(n=f"{wanted.max_chars:,}")
+
+
+def _keeps(job: Job, by: RunsBy, labels: dict[str, str], lang: str) -> str:
+    """What its runs may keep; nothing where no model runs, which alone could."""
+    if by.model is None:
+        return ""
+    return _join([labels[f"memory_{job.memory}"], labels[f"learn_{job.learn}"]], lang)
+
+
+def _join(parts: list[str], lang: str) -> str:
+    return ("，" if lang == "zh" else ", ").join(part for part in parts if part)
+
+
 def _sends(job: Job, labels: dict[str, str]) -> str:
     if not job.deliver.to:
         return ""
@@ -235,7 +273,7 @@ def _last(last: LastRun | None, zone: ZoneInfo, state: Cli, labels: dict[str, st
     facts = [f"{last.state}{reason}", last.verdict or "", labels["arrived"].format(sent=arrived) if arrived else ""]
     return labels["last_run"].format(
         at=when.whole(last.at, zone, state.lang),
-        state=("，" if state.lang == "zh" else ", ").join(fact for fact in facts if fact),
+        state=_join(facts, state.lang),
         run=last.run_id,
     )
 
@@ -276,12 +314,6 @@ def _held(file: Opened, zone: ZoneInfo, labels: dict[str, str], lang: str) -> st
         return ""
     since = when.whole(listed.held_at, zone, lang) if listed.held_at else "-"
     return labels["held_since"].format(reason=listed.held_reason, since=since, name=listed.name)
-
-
-def _by(state: Cli, job: Job) -> str:
-    from hermes_cron.cli.added import by_text, runs_by
-
-    return by_text(runs_by(state, job), state.lang)
 
 
 def _pairs(values: Any) -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.check import Check, CheckKind
+from hermes_cron.domain.earlier import Earlier
 from hermes_cron.domain.learning import Learn, MemoryMode
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class Job:
     """One job file, understood.
 
     ``schedule`` holds the phrases as written, ``trigger`` what they mean (None: nothing fires by itself).
-    ``memory`` and ``learn`` say what its runs may keep.
+    ``memory`` and ``learn`` say what its runs may keep, ``context`` which earlier reports they read.
     ``pause_after`` failures in a row hold the job, 0 never. ``ping`` is a URL or ``secret:NAME``.
     ``timezone`` is an IANA name. ``grace`` None means half the period within 2 min .. 2 h. Exactly one of ``prompt``,
     ``script`` and ``action`` is not None.
@@ -196,6 +197,7 @@ class Job:
     ping: str | None = None
     keep: Keep = field(default_factory=Keep)
     template: Template = Template.PLAIN
+    context: Earlier = field(default_factory=Earlier)
     memory: MemoryMode = MemoryMode.READ_WRITE
     learn: Learn = Learn.AUTO
 
@@ -238,6 +240,7 @@ def dump_job(job: Job) -> str:
         checks=[{"kind": check.kind, "params": dict(check.params)} for check in job.checks],
         on_check_failure={"attempts": job.on_check_failure.attempts, "notify": list(job.on_check_failure.notify)},
         deliver={"to": list(job.deliver.to), "when": job.deliver.when, "title": job.deliver.title},
+        context=_dump_context(job.context),
         keep={name: getattr(job.keep, name) for name in KEEP} | {"inherited": list(job.keep.inherited)},
     )
     return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -271,6 +274,16 @@ def _left_to_the_home(record: Mapping[str, Any], names: Iterable[str]) -> tuple[
     return tuple(said) if said is not None else tuple(name for name in names if record.get(name) is None)
 
 
+def _dump_context(context: Earlier) -> dict[str, object]:
+    since = None if context.since is None else _micros(context.since)
+    return {"own": context.own, "jobs": list(context.jobs), "since": since, "max_chars": context.max_chars}
+
+
+def _load_context(record: Mapping[str, Any]) -> Earlier:
+    since = None if record["since"] is None else _span(record["since"])
+    return Earlier(own=record["own"], jobs=tuple(record["jobs"]), since=since, max_chars=record["max_chars"])
+
+
 def load_keep(record: Mapping[str, Any]) -> Keep:
     """The ``keep`` of a record of ``dump_job``."""
     return Keep(**{**record, "inherited": _left_to_the_home(record, KEEP)})
@@ -299,6 +312,7 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "playbook": lambda it: PlaybookUse(mode=PlaybookMode(it["mode"]), params=it["params"]),
     "limits": lambda it: Limits(**{**it, "inherited": _left_to_the_home(it, LIMITS)}),
     "keep": load_keep,
+    "context": _load_context,
     "retries": lambda it: Retries(attempts=it["attempts"], backoff=_span(it["backoff"]), on=tuple(it["on"])),
     "checks": lambda it: tuple(Check(kind=CheckKind(each["kind"]), params=each["params"]) for each in it),
     "on_check_failure": lambda it: OnCheckFailure(attempts=it["attempts"], notify=tuple(it["notify"])),

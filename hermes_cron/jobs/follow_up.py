@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from hermes_cron.domain.check import CheckKind
+from hermes_cron.domain.job import name_key
 from hermes_cron.jobs.checks import Placed
 from hermes_cron.jobs.forms import Words
 from hermes_cron.jobs.frontmatter import Fault
@@ -29,6 +30,16 @@ def unknown_databases(key: str, words: Words, known: Collection[str]) -> Iterato
     for name, line in words:
         if name not in known:
             yield _unknown(f'{key}: no database "{name}"', name, line, known, "hermes-cron db add")
+
+
+def unknown_jobs(key: str, words: Iterable[tuple[str, int]], known: Collection[str]) -> Iterator[Fault]:
+    """A fault for each name that no job has."""
+    by_key = {name_key(name): name for name in known}
+    for name, line in words:
+        if name_key(name) not in by_key:
+            listed = ", ".join(nearest(name, known, limit=10, at_least=0)) or "none yet"
+            near = did_you_mean(name, known)
+            yield Fault(line=line, message=f'{key}: no job "{name}"{near}', hint=f"known: {listed}; hermes-cron list")
 
 
 def _unknown(message: str, name: str, line: int, known: Collection[str], add: str) -> Fault:

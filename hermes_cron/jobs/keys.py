@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from hermes_cron.domain.earlier import OWN_MOST
 from hermes_cron.domain.job import CatchUp, Overlap, PlaybookMode, PlaybookUse, Retries, Template, When
 from hermes_cron.domain.learning import Learn, MemoryMode
 from hermes_cron.jobs import forms
@@ -23,7 +24,7 @@ from hermes_cron.jobs.plain_sight import looks_secret
 NOT_YET = frozenset(
     {
         "calendar", "triggers", "window", "priority", "owner", "gate", "action", "for_each", "accounts", "secrets",
-        "environment", "reasoning", "policy", "approval", "context", "notify",
+        "environment", "reasoning", "policy", "approval", "notify",
     }
 )  # fmt: skip
 """Keys of the format that this version refuses by name: a key that is accepted and does nothing would be a lie."""
@@ -209,6 +210,41 @@ def _ping(value: Value, key: str) -> str:
     return said
 
 
+def _context(value: Value, key: str) -> dict[str, Any]:
+    """``from`` keeps its lines: whether the jobs exist is judged in ``load``."""
+    if isinstance(value, Single) and value.text.lower() in forms.OFF | {"none"}:
+        return {}
+    readers: dict[str, Reader] = {
+        "own": _own_reports,
+        "from": forms.words,
+        "since": forms.span,
+        "max_chars": _context_chars,
+    }
+    found = forms.members(value, key, readers)
+    if not {"own", "from"} & found.keys():
+        forms.refuse(value, f"{key}: own or from is missing: whose reports?")
+    return found
+
+
+def _own_reports(value: Value, key: str) -> int:
+    """``last``, ``none``, or how many."""
+    word = value.text.lower() if isinstance(value, Single) else ""
+    if word in forms.OFF | {"none"}:
+        return 0
+    if word == "last":
+        return 1
+    if not re.fullmatch(r"[1-9][0-9]{0,2}", word, re.ASCII) or int(word) > OWN_MOST:
+        forms.wrong(value, key, f"last, none, or a number up to {OWN_MOST}")
+    return int(word)
+
+
+def _context_chars(value: Value, key: str) -> int:
+    number = forms.count(value, key)
+    if not 200 <= number <= 200_000:
+        forms.wrong(value, key, "200 to 200000 characters")
+    return number
+
+
 KEYS: Mapping[str, Reader] = {
     "description": forms.line,
     "schedule": _schedule,
@@ -242,6 +278,7 @@ KEYS: Mapping[str, Reader] = {
     "deliver": _deliver,
     "ping": _ping,
     "keep": _keep,
+    "context": _context,
     "memory": forms.choice(MemoryMode, off=MemoryMode.OFF),
     "learn": forms.choice(Learn, off=Learn.OFF),
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from hermes_cron.domain import template
+from hermes_cron.domain.earlier import Earlier
 from hermes_cron.domain.job import (
     KEEP,
     LIMITS,
@@ -26,6 +27,7 @@ from hermes_cron.domain.job import (
     Retries,
     Template,
     When,
+    name_key,
 )
 from hermes_cron.domain.learning import Learn, MemoryMode
 from hermes_cron.errors import HermesCronError, ScheduleInPast
@@ -47,6 +49,7 @@ _LISTED_BY = {
 }
 """The command that shows which names there are."""
 
+_NO_REPORTS = "{{ context.* }} is for the prompt of a job with the key context, such as context: {own: last}"
 _LONG_AGO = (datetime(1970, 1, 5, 12, tzinfo=UTC), datetime(1971, 3, 3, 7, tzinfo=UTC))
 
 
@@ -63,6 +66,7 @@ class Known:
     skills: Collection[str] | None = None
     tools: Collection[str] | None = None
     targets: Collection[str] | None = None
+    jobs: Collection[str] | None = None
     guard: follow_up.Guard | None = None
     strict: bool = True
     limits: Limits = field(default_factory=Limits)
@@ -174,6 +178,7 @@ class _Reading:
             ping=given.get("ping"),
             keep=keep,
             template=given.get("template", Template.PLAIN),
+            context=self._context(),
             memory=given.get("memory", MemoryMode.READ_WRITE),
             learn=given.get("learn", Learn.AUTO),
         )
@@ -239,12 +244,12 @@ class _Reading:
         if not text:
             self._fault("", 'the prompt below the second "---" is empty', self._parts.body_line)
         else:
-            self._check_braces(text, self._body_line)
+            self._check_braces(text, self._body_line, reports=self._reports_asked_for())
         return text
 
     def _refuse_a_models_keys(self) -> None:
         """What a script's job may not say, for it would do nothing."""
-        for key in ("skills", "model", "fallback_models"):
+        for key in ("skills", "model", "fallback_models", "context", "memory", "learn"):
             if key in self._lines:
                 self._fault(key, f"{key}: not with script, which runs without a model")
         for key in ("tokens", "cost_usd", "cost_usd_per_day"):
@@ -255,16 +260,22 @@ class _Reading:
             message = "on_check_failure.attempts: not with script, which has no agent to ask again"
             self._fault("on_check_failure", message, self._line_of("on_check_failure", "attempts"))
 
-    def _check_braces(self, text: str, place: Callable[[int], int]) -> None:
-        """``place`` turns a line of the text into one of the file."""
+    def _check_braces(self, text: str, place: Callable[[int], int], *, reports: bool) -> None:
+        """``place`` turns a line of the text into one of the file. ``reports``: it may name earlier ones."""
         if self._given.get("template") is Template.JINJA:
-            self._check_jinja(text, place)
+            self._check_jinja(text, place, reports=reports)
             return
         variables: Mapping[str, object] = self._given.get("vars", {})
         for placeholder in template.placeholders(text):
             wrong = template.fault(placeholder, variables)
+            if wrong is None and placeholder.name == "context" and not reports:
+                wrong = _NO_REPORTS
             if wrong:
                 self._fault("", wrong, place(placeholder.line))
+
+    def _reports_asked_for(self) -> bool:
+        given: Mapping[str, Any] = self._given.get("context", {})
+        return bool(given.get("own") or given.get("from"))
 
     def _secrets(self, prompt: str | None) -> None:
         if secret := spelled_out(prompt or ""):
@@ -279,7 +290,7 @@ class _Reading:
             self.faults.extend(screened.blocked(prompt, first_line=self._body_line(1)))
             self.faults.extend(screened.inserted(self._given.get("vars", {}), self._lines.get("vars", 1)))
 
-    def _check_jinja(self, text: str, place: Callable[[int], int]) -> None:
+    def _check_jinja(self, text: str, place: Callable[[int], int], *, reports: bool) -> None:
         from jinja2 import TemplateSyntaxError, meta
         from jinja2.sandbox import SandboxedEnvironment
 
@@ -288,9 +299,10 @@ class _Reading:
         except TemplateSyntaxError as error:
             self._fault("", f"template: {error.message}", place(error.lineno))
             return
-        for unknown in sorted(meta.find_undeclared_variables(tree) - set(template.NAMES)):
+        known = set(template.NAMES) - (set() if reports else {"context"})
+        for unknown in sorted(meta.find_undeclared_variables(tree) - known):
             at = next((number for number, line in enumerate(text.split("\n"), 1) if unknown in line), 1)
-            self._fault("", f'template: unknown name "{unknown}"', place(at))
+            self._fault("", _NO_REPORTS if unknown == "context" else f'template: unknown name "{unknown}"', place(at))
 
     def _body_line(self, line: int) -> int:
         body = self._parts.body
@@ -314,6 +326,18 @@ class _Reading:
             self._fault("workdir", f'workdir: no folder "{text}"', line)
         return str(text)
 
+    def _context(self) -> Earlier:
+        """``from`` names jobs by the names they have now, and another job than this one: ``own`` says that."""
+        given = dict(self._given.get("context", {}))
+        words: forms.Words = given.pop("from", ())
+        for name, line in words:
+            if name_key(name) == name_key(self._name):
+                self._fault("context", f'context.from: "{name}" is this job itself; write own: last', line)
+        if self._known.strict and self._known.jobs is not None:
+            others = [(name, line) for name, line in words if name_key(name) != name_key(self._name)]
+            self.faults.extend(follow_up.unknown_jobs("context.from", others, self._known.jobs))
+        return Earlier(**given, jobs=tuple(name for name, _ in words))
+
     # --- what follows a run -----------------------------------------------------------------------------------------
 
     def _checks(self) -> tuple[Placed, ...]:
@@ -335,7 +359,7 @@ class _Reading:
         self._known_targets("deliver", given.get("to", ()))
         title, line = given.get("title", (None, 1))
         if title is not None:
-            self._check_braces(title, lambda _: line)
+            self._check_braces(title, lambda _: line, reports=False)
         return Deliver(to=_texts(given, "to"), when=given.get("when", When.ALWAYS), title=title)
 
     def _known_targets(self, key: str, words: forms.Words) -> None:

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from hermes_cron.domain.earlier import Fitted
 from hermes_cron.domain.job import Job, Template
 from hermes_cron.domain.run import TakenRun
 from hermes_cron.domain.template import Fence, fence, render
+from hermes_cron.runner.earlier import below_the_task
+from hermes_cron.runner.earlier import values as earlier_values
 
 _RULES = """\
 You are the agent of hermes-cron. This run was started by a schedule or by hand; nobody watches it and nobody can \
@@ -28,6 +31,8 @@ working folder. Neither gives you a tool that you do not have.
 - If a tool fails, read why, change the call, and go on; the same call again gives the same answer.
 - If the task can not be done, say so plainly and say what is missing.
 - If there is nothing to tell, end with a last line of exactly [SILENT]: the report is kept and nothing is sent."""
+
+NOTHING_EARLIER = Fitted()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +90,7 @@ def system_prompt(
     return "\n\n".join(parts)
 
 
-def template_values(taken: TakenRun, last: LastRun) -> dict[str, dict[str, object]]:
+def template_values(taken: TakenRun, last: LastRun, earlier: Fitted = NOTHING_EARLIER) -> dict[str, dict[str, object]]:
     """The names a body may use. What other runs wrote is fenced."""
     job = taken.job
     return {
@@ -112,17 +117,21 @@ def template_values(taken: TakenRun, last: LastRun) -> dict[str, dict[str, objec
             "output": None if last.output is None else fence(last.output, source="last.output"),
         },
         "vars": {**job.vars, **taken.arguments},
+        "context": earlier_values(earlier, ZoneInfo(job.timezone)),
     }
 
 
-def task(taken: TakenRun, last: LastRun) -> str:
+def task(taken: TakenRun, last: LastRun, earlier: Fitted = NOTHING_EARLIER) -> str:
     """The first user message. Raises ``JobFileError`` when a jinja body does not render."""
-    return rendered(taken.job.prompt or "", taken, last, where=f"jobs/{taken.job.name}.md").strip()
+    job = taken.job
+    text = rendered(job.prompt or "", taken, last, earlier, where=f"jobs/{job.name}.md").strip()
+    below = below_the_task(job, earlier, ZoneInfo(job.timezone))
+    return f"{text}\n\n{below}" if below else text
 
 
-def rendered(text: str, taken: TakenRun, last: LastRun, *, where: str) -> str:
+def rendered(text: str, taken: TakenRun, last: LastRun, earlier: Fitted = NOTHING_EARLIER, *, where: str) -> str:
     """A text of the job with its names filled in. Raises ``JobFileError`` when a jinja text does not render."""
-    values = template_values(taken, last)
+    values = template_values(taken, last, earlier)
     if taken.job.template is Template.JINJA:
         from hermes_cron.runner.jinja import render as render_jinja
 

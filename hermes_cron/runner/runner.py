@@ -19,6 +19,7 @@ from hermes_cron.agent.loop import AgentRun, run_agent
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.check import CheckResult
 from hermes_cron.domain.command import Flag, ProcessGroup, RunCommand
+from hermes_cron.domain.earlier import Report, fitted
 from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.fault import failed
 from hermes_cron.domain.job import Job, Work
@@ -102,6 +103,7 @@ class Parts:
     drift: Callable[[TakenRun], str | None]
     note_security: Callable[[Sequence[SecurityFinding]], None]
     last_run: Callable[[TakenRun], LastRun]
+    earlier: Callable[[TakenRun], Sequence[Report]]
     run_command: RunCommand
     base_env: Mapping[str, str]
     redact: Callable[[str], str]
@@ -297,6 +299,7 @@ class Runner:
         parts, taken = self._parts, going.taken
         job = taken.job
         self._refuse_missing_targets(job)
+        earlier = fitted(parts.earlier(taken), job.context.max_chars)
         engines = {name: parts.databases.engine(name) for name in job.databases}
         chosen_route = route(job, library=parts.library(), engines=engines, model=parts.default_model)
         looks_back = chosen_route.playbook is not None or "last" in (job.prompt or "")
@@ -324,7 +327,7 @@ class Runner:
         return Prepared(
             route=chosen_route,
             header=header,
-            task=parts.redact(task(taken, last)),
+            task=parts.redact(task(taken, last, earlier)),
             left_out=chosen.left_out,
             toolbox=toolbox,
             blocked=blocked,

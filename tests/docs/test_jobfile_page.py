@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hermes_cron.domain.job import Job
+from hermes_cron.domain.learning import Learn, MemoryMode
 from hermes_cron.jobs import keys
 from hermes_cron.jobs.keys import KEYS, NOT_YET, RETRY_ON
 from hermes_cron.jobs.load import Known, parse_job
@@ -34,7 +35,11 @@ def test_every_failure_that_may_be_tried_again_is_named() -> None:
 
 def example(number: int) -> Job:
     text = PAGE.split("```markdown\n")[number].partition("```")[0]
-    known = Known(databases=frozenset({"prod"}), targets=frozenset({"ops-chat", "oncall"}))
+    known = Known(
+        databases=frozenset({"prod"}),
+        targets=frozenset({"ops-chat", "oncall"}),
+        jobs=frozenset({"inspect-prod-db", "capacity-forecast"}),
+    )
     now = datetime(2026, 12, 1, tzinfo=UTC)
     return parse_job(text.encode(), path="jobs/x.md", name="x", now=now, host_zone="UTC", known=known)
 
@@ -52,3 +57,10 @@ def test_the_example_of_what_follows_a_run_is_a_job() -> None:
     assert re.search(job.checks[1].params["matches"], "Checked 7 of 8")
     assert job.deliver.to == ("ops-chat",)
     assert job.ping == "secret:healthchecks-prod"
+
+
+def test_the_example_of_what_a_run_reads_and_keeps_is_a_job() -> None:
+    job = example(3)
+    assert job.context.jobs == ("inspect-prod-db", "capacity-forecast")
+    assert (job.context.own, job.context.since, job.context.max_chars) == (1, timedelta(days=7), 12_000)
+    assert (job.memory, job.learn) == (MemoryMode.READ_ONLY, Learn.PROPOSE)

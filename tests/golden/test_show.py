@@ -100,6 +100,40 @@ def test_what_proves_a_run_and_who_hears_of_it(screens: Screens, home: Home) -> 
     assert wanted in shown
 
 
+LEARNING = """\
+---
+schedule: every friday 5pm
+timezone: Asia/Shanghai
+model: gpt-5-mini
+context: {own: last, from: [daily], since: 7d, max_chars: 5000}
+memory: read-only
+learn: propose
+---
+Write the week's page.
+"""
+
+
+def test_what_a_run_reads_of_earlier_ones_and_may_keep(screens: Screens) -> None:
+    screens.job("weekly", LEARNING)
+    assert (
+        """\
+  reads     its last report, all of daily, 7 days at most, up to 5,000 characters
+  learns    memory is only read, skills after a yes
+"""
+        in screens("show", "weekly").out
+    )
+    assert (
+        """\
+  读取      自己的上一份报告，daily 的全部报告，最早 7 天前，最多 5,000 个字符
+  学习      记忆只读，技能（先问人）
+"""
+        in screens("show", "weekly", "--lang", "zh").out
+    )
+    job = json.loads(screens("show", "weekly", "--json").out)["job"]
+    assert job["context"] == {"own": 1, "jobs": ["daily"], "since": 7 * 86_400_000_000, "max_chars": 5000}
+    assert (job["memory"], job["learn"]) == ("read-only", "propose")
+
+
 def test_json(screens: Screens) -> None:
     found = json.loads(screens("show", "daily", "--json").out)
     assert (found["name"], found["runs_by"]["skill"], found["job"]["databases"]) == (

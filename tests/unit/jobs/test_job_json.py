@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_cron.domain.check import Check, CheckKind
+from hermes_cron.domain.earlier import Earlier
 from hermes_cron.domain.job import (
     CatchUp,
     Deliver,
@@ -27,6 +28,7 @@ from hermes_cron.domain.job import (
     dump_job,
     load_job,
 )
+from hermes_cron.domain.learning import Learn, MemoryMode
 from hermes_cron.domain.schedule.phrase import parse
 
 NOW = datetime(2026, 12, 1, 1, 0, tzinfo=UTC)
@@ -66,6 +68,11 @@ jobs = st.builds(
     model=st.none() | texts,
     tools=st.none() | names,
     fallback_models=names,
+    context=st.builds(
+        Earlier, own=st.integers(0, 9), jobs=names, since=st.none() | spans, max_chars=st.integers(200, 9999)
+    ),
+    memory=st.sampled_from(MemoryMode),
+    learn=st.sampled_from(Learn),
     limits=st.builds(
         Limits,
         minutes=st.floats(0.1, 1000) | st.integers(1, 99),

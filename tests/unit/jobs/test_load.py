@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hermes_cron import errors
 from hermes_cron.domain.check import Check, CheckKind
+from hermes_cron.domain.earlier import Earlier
 from hermes_cron.domain.job import (
     KEEP,
     LIMITS,
@@ -31,6 +32,7 @@ from hermes_cron.domain.job import (
     dump_job,
     load_job,
 )
+from hermes_cron.domain.learning import Learn, MemoryMode
 from hermes_cron.domain.schedule.phrase import parse
 from hermes_cron.domain.schedule.trigger import AnyOf, Cron
 from hermes_cron.errors import JobFileError
@@ -44,6 +46,7 @@ KNOWN = Known(
     skills=frozenset({"inspect-database"}),
     tools=frozenset({"sql_query", "reads"}),
     targets=frozenset({"ops-chat", "team-mail"}),
+    jobs=frozenset({"inspect-prod-db", "巡检", "x"}),
     guard=lambda database, query: f"{database} would be changed" if query.startswith("delete") else None,
 )
 
@@ -100,6 +103,9 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
             'deliver: {to: [ops-chat, team-mail], when: change, title: "{{ job.name }}: done"}',
             "ping: secret:healthchecks-prod",
             "timeout: 90s",
+            "context: {own: 3, from: [inspect-prod-db], since: 7d, max_chars: 5000}",
+            "memory: read-only",
+            "learn: propose",
             "keep: {runs: 3, days: 7}",
             body="inspect {{ vars.who }} with {{.Names}}",
         )
@@ -147,6 +153,9 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
         timeout=timedelta(seconds=90),
         keep=Keep(runs=3, days=7),
         template=Template.PLAIN,
+        context=Earlier(own=3, jobs=("inspect-prod-db",), since=timedelta(days=7), max_chars=5000),
+        memory=MemoryMode.READ_ONLY,
+        learn=Learn.PROPOSE,
     )
 
 
@@ -231,7 +240,8 @@ def test_every_prompt_that_is_written_reads_back(prompt: str) -> None:
     try:
         job = read(data, known=Known(strict=False))
     except JobFileError as error:
-        assert "unknown value" in error.message or "not yet available" in error.message  # noqa: PT017 - its placeholders
+        expected = ("unknown value", "not yet available", "{{ context.* }}", "is blocked")
+        assert any(word in error.message for word in expected)  # noqa: PT017 - its placeholders, or what is hidden in it
     else:
         assert job.prompt == prompt.replace("\r\n", "\n").strip()
 
@@ -304,6 +314,21 @@ def test_not_utf8_has_its_line() -> None:
         ("vars: {a: [1]}", "vars.a: expected text, a number, true or false, not a list"),
         ("env: {A-B: x}", 'env: "A-B" is not a name (letters, digits, _)'),
         ("env: {TOKEN: abc}", "env.TOKEN: the value looks like a password or token by its name; secrets do not belong"),
+        ("context: last", 'context: expected a mapping such as {own: ...}, not "last"'),
+        ("context: {since: 7d}", "context: own or from is missing: whose reports?"),
+        ("context: {own: 101}", "context.own: expected last, none, or a number up to 100, not the number 101"),
+        ("context: {own: latest}", 'context.own: expected last, none, or a number up to 100, not "latest"'),
+        ("context: {own: last, max_chars: 10}",
+         "context.max_chars: expected 200 to 200000 characters, not the number 10"),
+        ("context: {from: inspect-prod-db}",
+         'context.from: expected a list such as [inspect-prod-db], not "inspect-prod-db"'),
+        ("context: {from: [inspect-prd-db]}", 'context.from: no job "inspect-prd-db", did you mean "inspect-prod-db"?'),
+        ("context: {from: [X]}", 'context.from: "X" is this job itself; write own: last'),
+        ("context: {own: last, since: 7}",
+         "context.since: expected a duration with its unit such as 7s, not the number 7"),
+        ("memory: readonly",
+         'memory: expected one of read-write, read-only, off, not "readonly", did you mean "read-only"'),
+        ("learn: ask", 'learn: expected one of auto, propose, absorb, off, not "ask"'),
         ("model: [a]", "model: expected text, not a list"),
         ("description: ''", "description: expected text in quotes, not \"\""),
         ("playbook: {param: {}}", 'unknown key "param" in playbook, did you mean "params"?'),
@@ -471,7 +496,13 @@ def test_a_script_may_be_checked_sent_and_tried_again() -> None:
     assert found == ["5 on_check_failure.attempts: not with script, which has no agent to ask again"]
 
 
-@pytest.mark.parametrize("line", ["skills: [inspect-database]", "model: m", "fallback_models: [m]"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "skills: [inspect-database]", "model: m", "fallback_models: [m]", "context: {own: last}", "memory: off",
+        "learn: off",
+    ],
+)  # fmt: skip
 def test_a_script_excludes_what_only_a_model_needs(line: str) -> None:
     found = faults(f"---\nschedule: every day 9am\nscript: df\n{line}\n---\n")
     assert found == [f"4 {line.partition(':')[0]}: not with script, which runs without a model"]
@@ -481,6 +512,41 @@ def test_a_jinja_body_is_parsed_and_its_names_known() -> None:
     assert read(keys("template: jinja", body="{% if last.output %}{{ last.output }}{% endif %}")).template == "jinja"
     assert faults(keys("template: jinja", body="ok\n{{ nope }}")) == ['6 template: unknown name "nope"']
     assert faults(keys("template: jinja", body="ok\n{{ nope"))[0].startswith("6 template: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "own"),
+    [("own: last", 1), ("own: 5", 5), ("own: none, from: [巡检]", 0), ("own: off, from: [巡检]", 0)],
+)
+def test_how_many_reports_of_its_own_a_job_reads(line: str, own: int) -> None:
+    assert read(keys(f"context: {{{line}}}")).context.own == own
+
+
+@pytest.mark.parametrize("word", ["off", "none", "false"])
+def test_a_job_may_say_that_it_reads_no_report(word: str) -> None:
+    assert read(keys(f"context: {word}")).context == Earlier()
+
+
+@pytest.mark.parametrize("word", ["off", "no", "false"])
+def test_words_of_yaml_switch_memory_and_learning_off(word: str) -> None:
+    job = read(keys(f"memory: {word}", f"learn: {word}"))
+    assert (job.memory, job.learn) == (MemoryMode.OFF, Learn.OFF)
+
+
+def test_a_scheduler_reads_a_job_that_names_one_that_is_gone() -> None:
+    lenient = replace(KNOWN, strict=False)
+    assert read(keys("context: {from: [gone]}"), known=lenient).context.jobs == ("gone",)
+
+
+@pytest.mark.parametrize("template", ["plain", "jinja"])
+def test_reports_are_named_only_where_they_were_asked_for(template: str) -> None:
+    said = "{{ context.* }} is for the prompt of a job with the key context, such as context: {own: last}"
+    body = "look\nat {{ context.reports }}"
+    assert faults(keys(f"template: {template}", body=body)) == [f"6 {said}"]
+    asked = f"context: {{own: last}}\ntemplate: {template}"
+    assert read(keys(asked, body=body)).prompt == body
+    titled = 'deliver: {to: [ops-chat], title: "{{ context.count }} reports"}'
+    assert faults(keys(asked, titled)) == [f"5 {said}"]
 
 
 def test_a_bad_name_is_a_fault_of_line_1() -> None:

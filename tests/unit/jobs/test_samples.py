@@ -14,9 +14,9 @@ from hermes_cron.jobs.load import Known, parse_job
 SAMPLES = sorted((Path(__file__).parent / "samples").glob("*.md"))
 LATER = {
     "inspect-prod-db": {"calendar", "deliver.language"},
-    "log-digest": {"gate", "context", "deliver.quiet_hours"},
+    "log-digest": {"gate", "deliver.quiet_hours"},
     "disk-watchdog": {"priority"},
-    "weekly-report": {"triggers", "context", "deliver.language", "deliver.attach"},
+    "weekly-report": {"triggers", "deliver.language", "deliver.attach"},
     "add-missing-indexes": {"policy", "approval", "window", "limits.writes"},
     "new-export": {"triggers"},
 }
