@@ -21,6 +21,7 @@ from hermes_cron.cli.commands import COMMANDS, NOUN_ALIASES, PURPOSES, VERB_ALIA
 from hermes_cron.cli.groups import load
 from hermes_cron.domain import event
 from hermes_cron.errors import HermesCronError
+from hermes_cron.observe import metrics
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- Made by docs/generate.py; do not edit. -->"
@@ -35,6 +36,7 @@ def pages() -> dict[str, str]:
         "settings.md": settings_page(),
         "exit-codes.md": exit_codes_page(),
         "events.md": events_page(),
+        "metrics.md": metrics_page(),
     }
 
 
@@ -54,6 +56,27 @@ def commands_page() -> str:
             command = load(name, COMMANDS[name], "en")
             lines += _command(command, f"hermes-cron {name}", level=3)
     return "\n".join(lines) + "\n"
+
+
+def metrics_page() -> str:
+    """One row a metric."""
+    lines = [
+        NOTE, "", "# Metrics", "",
+        "A scheduler answers `GET /metrics` at `metrics.listen` (127.0.0.1:9464 unless config.toml says otherwise),",
+        "`hermes-cron metrics` prints the same. Totals are rows of the store: commands that live for a moment count,",
+        "a restart loses nothing, retention never makes one fall. Every series of a declared job or skill is there",
+        f"from the beginning, at 0, and gone when it is removed. At most {metrics.MOST[metrics.Of.JOB]} jobs and",
+        f"{metrics.MOST[metrics.Of.SKILL]} skills have series of their own; the rest counts as `{metrics.OTHER}`.", "",
+    ]  # fmt: skip
+    rows = []
+    for metric in metrics.METRICS:
+        labels = "; ".join(
+            f"`{name}`" + ("" if isinstance(values, metrics.Of) else f" = {', '.join(values)}")
+            for name, values in metric.labels.items()
+        )
+        buckets = f" Buckets: {' '.join(f'{bound:g}' for bound in metric.buckets)}." if metric.buckets else ""
+        rows.append((f"`{metric.name}`", metric.type.value, labels, metric.says + buckets))
+    return "\n".join([*lines, *_table(("metric", "type", "labels", "meaning"), rows)]) + "\n"
 
 
 def settings_page() -> str:

@@ -101,6 +101,13 @@ def is_secret_reference(value: str) -> str | None:
     return None
 
 
+def is_listen_address(value: str) -> str | None:
+    """None for ``off`` or HOST:PORT."""
+    host, _, port = value.rpartition(":")
+    good = value == "off" or (bool(host) and port.isdecimal() and int(port) < 65_536)
+    return None if good else f'"{value}" is no address (HOST:PORT such as 127.0.0.1:9464, or off)'
+
+
 def is_http_url_or_reference(value: str) -> str | None:
     """None for ``secret:NAME`` or an absolute http or https URL."""
     return None if SECRET_REFERENCE.fullmatch(value) else is_http_url(value)
@@ -182,6 +189,9 @@ SETTINGS: tuple[Setting, ...] = (
             says="USD all runs of the home may cost in one month of its zone. Not set: no cap."),
     Setting(name="approval.timeout_hours", type=float, default=24, low=0.1, high=24 * 366, at_start=True,
             says="Hours a person has to answer a question; no answer means no."),
+    Setting(name="metrics.listen", type=str, default="127.0.0.1:9464", check=is_listen_address,
+            env="HERMES_CRON_METRICS_LISTEN", at_start=True,
+            says="Where a scheduler answers a Prometheus (HOST:PORT, path /metrics); off: nowhere."),
     Setting(name="retention.runs", type=int, default=200, low=1, high=1_000_000,
             says="Newest runs of a job that are kept where the job says nothing. Model calls: see retention.days."),
     Setting(name="retention.days", type=int, default=90, low=0, high=36_600,

@@ -36,6 +36,7 @@ class Environment:
     complete: str | None = None
     testing: bool = False
     clock_file: str | None = None
+    metrics_listen: str | None = None
     model: str | None = None
     base_url: str | None = None
     api_key: str | None = None
@@ -62,6 +63,7 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
         complete=value(COMPLETION_VARIABLE),
         testing=value("HERMES_CRON_TESTING") == "1",
         clock_file=value("HERMES_CRON_CLOCK_FILE") if value("HERMES_CRON_TESTING") == "1" else None,
+        metrics_listen=value("HERMES_CRON_METRICS_LISTEN"),
         model=value("HERMES_CRON_MODEL"),
         base_url=value("OPENAI_BASE_URL"),
         api_key=value("OPENAI_API_KEY"),
@@ -197,6 +199,7 @@ class Settings:
     concurrency: int = 4
     catch_up_hours: float = 24.0
     model: ModelSettings = field(default_factory=ModelSettings)
+    metrics_listen: str = "127.0.0.1:9464"
     memory: MemorySettings = field(default_factory=MemorySettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
@@ -236,6 +239,7 @@ class Settings:
             concurrency=_get(tables, "concurrency", int),
             catch_up_hours=_get(tables, "catch_up_hours", float),
             model=_model(tables, env),
+            metrics_listen=_listen(tables, env),
             memory=_memory(tables),
             learning=_learning(tables),
             compaction=_compaction(tables),
@@ -326,6 +330,14 @@ def host_zone(env: Environment) -> str:
         except Exception:  # noqa: BLE001 tzlocal raises whatever the host's files make it raise
             return "UTC"
     return name if name and config_keys.is_time_zone(name) is None else "UTC"
+
+
+def _listen(tables: Mapping[str, object], env: Environment) -> str:
+    from hermes_cron import config_keys
+
+    if env.metrics_listen and (wrong := config_keys.is_listen_address(env.metrics_listen)):
+        raise ConfigError(f"HERMES_CRON_METRICS_LISTEN: {wrong}", hint="unset HERMES_CRON_METRICS_LISTEN")
+    return env.metrics_listen or _get(tables, "metrics.listen", str)
 
 
 def _model(tables: Mapping[str, object], env: Environment) -> ModelSettings:

@@ -29,7 +29,8 @@ _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "
 def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """An environment without keys, homes and languages of whoever runs the tests."""
     env = {key: os.environ[key] for key in _PASSED_ON if key in os.environ}
-    return {**env, "LANG": "C.UTF-8", "NO_COLOR": "1", "TZ": "UTC", **(extra or {})}
+    fixed = {"LANG": "C.UTF-8", "NO_COLOR": "1", "TZ": "UTC", "HERMES_CRON_METRICS_LISTEN": "off"}
+    return {**env, **fixed, **(extra or {})}
 
 
 @pytest.fixture

@@ -212,6 +212,23 @@ class WatchFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsServed:
+    """A Prometheus may fetch the metrics at ``address``, path ``/metrics``."""
+
+    address: str
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsNotServed:
+    """The metrics cannot be fetched at ``address``: it is taken, or not one of this host. All else goes on."""
+
+    address: str
+    error: str
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PassFailed:
     """One round of the scheduler failed; it tries again."""
 
@@ -298,7 +315,7 @@ class SecurityFinding:
 Event = (
     ServeStarted | ServeReady | ServeStopping | ServeStopped | JobsChanged | JobFileBroken | InstantsMissed | RunStarted
     | RunFinished | RunInterrupted | RunTakenOver | RunWaits | RunParked | RunReleased | ApprovalExpired | RunLost
-    | ClockJumped | WatchFailed | PassFailed | HandEditsKept | HistoryNotKept | Cleaned | DeliverySent | DeliveryFailed
+    | ClockJumped | WatchFailed | MetricsServed | MetricsNotServed | PassFailed | HandEditsKept | HistoryNotKept | Cleaned | DeliverySent | DeliveryFailed
     | DeliveryUnknown | SecurityFinding
 )  # fmt: skip
 

@@ -25,6 +25,8 @@ from hermes_cron.domain.event import (
     JobFileBroken,
     JobsChanged,
     Level,
+    MetricsNotServed,
+    MetricsServed,
     PassFailed,
     RunFinished,
     RunInterrupted,
@@ -116,6 +118,18 @@ class Indexer(Protocol):
         """Begin no more pieces."""
 
 
+class Exporter(Protocol):
+    """Answers who fetches the metrics, on threads of its own. ``listen`` is where it was told to."""
+
+    listen: str
+
+    def start(self) -> str:
+        """The address. Raises OSError."""
+
+    def stop(self) -> None:
+        """Answer no more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a service is made of.
@@ -141,6 +155,7 @@ class Plan:
     sender: Sender | None = None
     keeper: Keeper | None = None
     indexer: Indexer | None = None
+    exporter: Exporter | None = None
     answer_within: timedelta = approvals.ANSWER_WITHIN
     limits: Callable[[], Limits] = Limits
 
@@ -196,6 +211,8 @@ class Service:
             if self._plan.indexer is not None:
                 self._plan.indexer.start()
                 stack.callback(self._plan.indexer.stop)
+            if self._plan.exporter is not None:
+                self._export(self._plan.exporter, stack)
             if self._plan.watch is not None:
                 stack.enter_context(self._plan.watch(self.wakes))
             began = monotonic()
@@ -207,6 +224,16 @@ class Service:
                 if not self._stops:
                     self._guarded(wakes)
             return self._drain(0 if self._stops else _STOPPED_BY_ITSELF)
+
+    def _export(self, exporter: Exporter, stack: ExitStack) -> None:
+        """An address that is taken is no reason not to serve."""
+        try:
+            address = exporter.start()
+        except OSError as error:
+            self._plan.emit(MetricsNotServed(address=exporter.listen, error=error.strerror or str(error)))
+            return
+        stack.callback(exporter.stop)
+        self._plan.emit(MetricsServed(address=address))
 
     def once(self) -> int:
         """One pass: sync, recover, claim, and run until nothing that was due is left. For timers without a daemon."""

@@ -1,0 +1,88 @@
+"""What is said of this home in a scrape?"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_cron.observe.metrics import Exposition, Totals
+    from hermes_cron.wiring import App
+
+LOOK_S = 15.0
+"""How old what is read from files may be: names of skills, sizes of memory and history."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class MetricsDesk:
+    """Thread-safe: scrapes are made one after the other."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._lock = threading.Lock()
+        self._exposition: Exposition | None = None
+        self._looked: tuple[float, tuple[str, ...], Totals] | None = None
+
+    def text(self) -> bytes:
+        """One scrape. What cannot be read now is left out and logged; the rest is told."""
+        from hermes_cron import __version__
+        from hermes_cron.observe.metrics import Declared, Exposition
+        from hermes_cron.store import metrics
+
+        with self._lock:
+            self._exposition = self._exposition or Exposition()
+            with self._app.store.read() as conn:
+                told = metrics.tell(conn)
+            skills, files = self._files()
+            declared = Declared(jobs=told.jobs, skills=skills, models=told.models, version=__version__)
+            gauges = {**told.gauges, **files, **self._heartbeat()}
+            return self._exposition.text(declared, told.totals, gauges)
+
+    def _heartbeat(self) -> Totals:
+        beats = [each.heartbeat.timestamp() for each in self._app.schedulers()]
+        return {"hermes_cron_scheduler_heartbeat_timestamp_seconds": {(): max(beats)}} if beats else {}
+
+    def _files(self) -> tuple[tuple[str, ...], Totals]:
+        now = monotonic()
+        if self._looked is None or now - self._looked[0] > LOOK_S:
+            gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+            for look in (self._memory, self._history):
+                self._tried(lambda look=look: gauges.update(look()))  # type: ignore[misc]
+            self._looked = now, self._skills(), gauges
+        return self._looked[1], self._looked[2]
+
+    def _tried(self, look: Callable[[], object]) -> None:
+        try:
+            look()
+        except Exception:  # noqa: BLE001  # one gauge that cannot be read must not hide the others
+            _LOG.exception("a part of the metrics cannot be told")
+
+    def _skills(self) -> tuple[str, ...]:
+        return tuple(sorted({skill.qualified for skill in self._app.read_skills().all() if skill.fault is None}))
+
+    def _memory(self) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+        settings = self._app.settings_now.memory
+        limits = {"memory": settings.memory_chars, "user": settings.user_chars}
+        files = {"memory": "MEMORY.md", "user": "USER.md"}
+        chars = {}
+        for store, name in files.items():
+            path = self._app.home.memories / name
+            chars[store] = len(path.read_text(encoding="utf-8-sig", errors="replace")) if path.is_file() else 0
+        return {
+            "hermes_cron_memory_chars": {(("store", store),): float(count) for store, count in chars.items()},
+            "hermes_cron_memory_limit_chars": {(("store", store),): float(most) for store, most in limits.items()},
+        }
+
+    def _history(self) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+        head = self._app.snapshots.head()
+        if head is None:
+            return {}
+        kept = sum(path.stat().st_size for path in self._app.snapshots.path.rglob("*") if path.is_file())
+        return {
+            "hermes_cron_snapshot_last_success_timestamp_seconds": {(): head.at.timestamp()},
+            "hermes_cron_snapshot_store_bytes": {(): float(kept)},
+        }

@@ -1,0 +1,110 @@
+"""What a Prometheus fetches from a real scheduler, before and after runs, restarts and removals."""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.error
+import urllib.request
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from hermes_cron.home import Home
+from tests.serving import Serving, until, write_job
+
+ON_ANY_PORT = {"HERMES_CRON_METRICS_LISTEN": "127.0.0.1:0"}
+
+
+def address(serving: Serving) -> str:
+    """Where the service that began last answers."""
+    lines = (serving.home.logs / "serve.log").read_text().splitlines()
+    told = [event for line in lines if (event := json.loads(line))["event"] == "MetricsServed"]
+    return str(told[-1]["address"])
+
+
+def fetched(serving: Serving, path: str = "/metrics") -> str:
+    with urllib.request.urlopen(f"http://{address(serving)}{path}", timeout=30) as answer:
+        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        return str(answer.read().decode())
+
+
+def series(text: str) -> dict[str, float]:
+    return {
+        f"{sample.name}{sorted(sample.labels.items())}": sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def runs_of(job: str, outcome: str) -> str:
+    return f"hermes_cron_job_runs_total[('job_name', '{job}'), ('outcome', '{outcome}')]"
+
+
+@pytest.fixture
+def jobs(home: Home) -> Home:
+    write_job(home, "good", "schedule: every day at 12:00", "script: echo fine")
+    write_job(home, "bad", "schedule: every day at 12:00", "script: exit 3", "retries: 0")
+    return home
+
+
+def test_a_scrape_counts_what_ran_whoever_ran_it(jobs: Home) -> None:
+    with Serving(jobs, env=ON_ANY_PORT) as serving:
+        before = series(fetched(serving))
+        assert before[runs_of("good", "ok")] == before[runs_of("bad", "failed")] == 0.0
+        assert before["hermes_cron_jobs[('state', 'active')]"] == 2
+        due = before["hermes_cron_job_next_run_timestamp_seconds[('job_name', 'good')]"]
+        assert due == pytest.approx(1_796_126_400)  # 2026-12-01 12:00 UTC
+        serving.due("12:00", runs=2)
+        assert serving.cli("run", "good").rc == 0  # a process of its own, which lives for a moment
+        after = series(fetched(serving))
+        assert after[runs_of("good", "ok")] == 2
+        assert after[runs_of("bad", "failed")] == 1
+        assert after["hermes_cron_job_occurrences_total[('job_name', 'good'), ('state', 'ran')]"] == 1
+        assert after["hermes_cron_job_start_lateness_seconds_count[]"] == 2
+        assert after["hermes_cron_job_last_success_timestamp_seconds[('job_name', 'good')]"] > due - 1
+        assert "hermes_cron_job_last_success_timestamp_seconds[('job_name', 'bad')]" not in after
+        printed = series(serving.cli("metrics").out)
+        changing = "hermes_cron_scheduler_heartbeat_timestamp_seconds[]"
+        assert {**printed, changing: 0} == {**after, changing: 0}
+        serving.stop()
+        serving.start()
+        again = series(fetched(serving))
+        assert again.keys() == after.keys()
+        assert again[runs_of("good", "ok")] == 2
+
+
+def test_a_removed_job_is_gone_from_the_next_scrape(jobs: Home) -> None:
+    with Serving(jobs, env=ON_ANY_PORT) as serving:
+        serving.due("12:00", runs=2)
+        assert serving.cli("remove", "bad", "-y").rc == 0
+        until(lambda: 'job_name="bad"' not in fetched(serving), "the series of a removed job are gone")
+        assert series(fetched(serving))[runs_of("good", "ok")] == 1
+
+
+def test_only_the_metrics_are_served(jobs: Home) -> None:
+    with Serving(jobs, env=ON_ANY_PORT) as serving:
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            fetched(serving, "/jobs/good.md")
+        assert refused.value.code == 404
+        head = urllib.request.Request(f"http://{address(serving)}/metrics", method="HEAD")
+        with urllib.request.urlopen(head, timeout=30) as answer:
+            assert int(answer.headers["Content-Length"]) > 1000
+            assert answer.read() == b""
+
+
+def test_an_address_that_is_taken_is_said_and_the_jobs_run_all_the_same(jobs: Home) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        with Serving(jobs, env={"HERMES_CRON_METRICS_LISTEN": listen}) as serving:
+            serving.due("12:00", runs=2)
+            assert f"MetricsNotServed address={listen} error=Address already in use" in serving.said.read_text()
+
+
+def test_an_address_that_is_none_is_refused_with_its_line(home: Home, jobs: Home) -> None:
+    serving = Serving(jobs, env={"HERMES_CRON_METRICS_LISTEN": "9464"})
+    done = serving.cli("serve", "--once")
+    assert done.rc == 78
+    assert "HERMES_CRON_METRICS_LISTEN" in done.err
