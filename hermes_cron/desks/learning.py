@@ -7,16 +7,19 @@ the row right; so nothing is learned twice and nothing is learned in silence.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.learning import NO_DOORS, Author, Doors, Kind, Learn, Learned, LearnedState, MemoryMode
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from hermes_cron.domain.file_edit import Edits
     from hermes_cron.domain.run import TakenRun
     from hermes_cron.snapshots.commits import Commit
+    from hermes_cron.store.learned_notices import When
     from hermes_cron.wiring import App
 
 LOOK_BACK = 500
@@ -113,15 +116,45 @@ class LearningDesk:
         return next((it for it in islice(self._app.snapshots.log(), LOOK_BACK) if it.call == key), None)
 
     def _propose(self, author: Author, key: str | None, lesson: Lesson) -> Learned:
-        return self._note(author, key, lesson, before=None, after=None, state=LearnedState.PROPOSED)
+        from hermes_cron.store import proposals
+
+        row = self._row(author, key, lesson, before=None, after=None, state=LearnedState.PROPOSED)
+        when, within = self._notice, self._app.answer_within
+        return self._app.store.write(
+            lambda conn: proposals.propose(conn, row, when=when, answer_within=within, now=row.at)
+        )
+
+    @property
+    def _notice(self) -> When:
+        return self._app.settings_now.learning.notice
 
     def _note(
         self, author: Author, key: str | None, lesson: Lesson, *, before: str | None, after: str | None,
         state: LearnedState,
     ) -> Learned:  # fmt: skip
-        from hermes_cron.store import learned
+        """The row of what was done, and in the same transaction the message about it, or the answer that wanted it."""
+        from hermes_cron.store import learned, learned_notices, proposals
 
-        row = Learned(
+        row, when = self._row(author, key, lesson, before=before, after=after, state=state), self._notice
+
+        def work(conn: Connection) -> Learned:
+            if author.proposal is not None:
+                done = replace(row, number=author.proposal, approval=learned.one(conn, author.proposal).approval)
+                return proposals.accept(conn, done, by=author.by or author.actor, now=row.at)
+            kept = learned.note(conn, row)
+            learned_notices.note(conn, kept, when=when)
+            return kept
+
+        return self._app.store.write(work)
+
+    def _row(
+        self, author: Author, key: str | None, lesson: Lesson, *, before: str | None, after: str | None,
+        state: LearnedState,
+    ) -> Learned:  # fmt: skip
+        from hermes_cron.desks.learned_facts import facts
+
+        lines = tuple(self._app.redact(line) for line in lesson.lines)
+        return Learned(
             number=0,
             key=key,
             at=self._app.clock.now(),
@@ -129,7 +162,7 @@ class LearningDesk:
             kind=lesson.kind,
             name=lesson.name,
             change=lesson.change,
-            lines=tuple(self._app.redact(line) for line in lesson.lines),
+            lines=lines,
             reason=self._app.redact(lesson.reason),
             state=state,
             before=before,
@@ -139,9 +172,8 @@ class LearningDesk:
             job_name=author.job_name,
             session_id=author.session_id,
             review=author.review,
-            details=lesson.details,
+            details={**facts(self._app, lesson.kind, lesson.name, lines, after=after), **lesson.details},
         )
-        return self._app.store.write(lambda conn: learned.note(conn, row))
 
 
 def _as_committed(commit: Commit) -> Lesson:

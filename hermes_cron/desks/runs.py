@@ -179,11 +179,20 @@ class RunDesk:
             return approvals.one(conn, approvals.number_of(word))
 
     def approve(self, word: str, *, by: str) -> Approval:
-        """It did not happen: the run does it. Raises ``NotFound``; ``Conflict`` when it was answered already."""
+        """It did not happen: the run does it. What was proposed to be learned is done now.
+
+        Raises ``NotFound``; ``Conflict`` when it was answered already, or when a proposal no longer fits.
+        """
+        asked = self.approval(word)
+        if asked.learned is not None:
+            from hermes_cron.desks import proposals
+
+            return proposals.approve(self._app, asked, by=by)
         return self._decide(word, "approved", by=by, reason=None)
 
     def deny(self, word: str, *, by: str, reason: str | None) -> Approval:
-        """It happened, or must not: the run goes on without it. Raises ``NotFound``, ``Conflict``."""
+        """It happened, or must not: the run goes on without it; a proposal is dropped. Raises ``NotFound``,
+        ``Conflict``."""
         return self._decide(word, "denied", by=by, reason=None if reason is None else self._app.redact(reason))
 
     def _decide(self, word: str, answer: str, *, by: str, reason: str | None) -> Approval:

@@ -56,6 +56,7 @@ class Author:
     """Who learns. ``actor`` is ``run``, ``review``, ``flush`` or ``cli``; ``by`` the login name behind a command.
 
     ``methods`` False: the run did not end well, so it may teach pitfalls and no way of working that succeeds.
+    ``proposal``: a person said yes to this row of ``learned``, and it is carried out.
     """
 
     actor: str
@@ -68,6 +69,7 @@ class Author:
     learn: Learn = Learn.AUTO
     memory: MemoryMode = MemoryMode.READ_WRITE
     methods: bool = True
+    proposal: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,66 @@
+"""How is a proposal to learn something carried out when a person says yes?
+
+The recorded call is made once more, in the person's name and with the run as its source: what was proposed days ago
+is judged by the rules and the files of now. What no longer fits is told, and the question stays open.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hermes_cron.domain.learning import Author, Kind, Learned, LearnedState
+from hermes_cron.errors import Conflict
+
+if TYPE_CHECKING:
+    from hermes_cron.store.approvals import Approval
+    from hermes_cron.wiring import App
+
+YES = "/yes"
+"""After the key of the call that proposed: the key of the call that did it."""
+
+
+def approve(app: App, asked: Approval, *, by: str) -> Approval:
+    """Raises ``Conflict`` for what was answered already, or what cannot be done any more."""
+    from hermes_cron.store import approvals, learned, proposals
+
+    with app.store.read() as conn:
+        approvals.to_answer(conn, asked.number, app.clock.now())
+        change = proposals.of(conn, asked)
+    _carry_out(app, asked, change, by=by)
+    with app.store.read() as conn:
+        now = learned.one(conn, change.number)
+    if now.state is LearnedState.PROPOSED:  # it was so already, and nothing had to be written
+        app.store.write(lambda conn: proposals.accept(conn, change, by=by, now=app.clock.now()))
+    with app.store.read() as conn:
+        return approvals.one(conn, asked.number)
+
+
+def _carry_out(app: App, asked: Approval, change: Learned, *, by: str) -> None:
+    from hermes_cron.domain.clip import one_line
+
+    doors = app.learning.of(_author(change, by))
+    door = doors.memory if change.kind is Kind.MEMORY else doors.skills
+    write = None if door is None else door.write
+    operations = change.details.get("operations")
+    if write is None or not operations:
+        raise Conflict(f"{asked.id} does not say what to do", hint=f"hermes-cron deny {asked.id}")
+    done = write(operations, f"{change.key}{YES}")
+    if not done.ok:
+        raise Conflict(
+            f"{asked.id} cannot be done any more: {one_line(done.text, 300)}",
+            hint=f"hermes-cron approvals show {asked.id}   or hermes-cron deny {asked.id}",
+            details={"answer": done.text},
+        )
+
+
+def _author(change: Learned, by: str) -> Author:
+    return Author(
+        actor="cli",
+        by=by,
+        run_id=change.run_id,
+        job_uid=change.job_uid,
+        job_name=change.job_name,
+        session_id=change.session_id,
+        review=change.review,
+        proposal=change.number,
+    )
