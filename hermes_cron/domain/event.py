@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from hermes_cron.domain.occurrence import Reason
+from hermes_cron.domain.review import Brief, ReviewState
 from hermes_cron.domain.run import RunState
 from hermes_cron.domain.scan.finding import Kind, Purpose, Verdict
 
@@ -312,11 +313,60 @@ class SecurityFinding:
     level: Level = Level.WARNING
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewStarted:
+    """A run that ended is looked back at, or that goes on. ``brief``: what is looked for."""
+
+    review: int
+    run_id: str
+    job: str
+    brief: Brief
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewTakenOver:
+    """The owner of a look back died; it goes on at its step. ``times`` that happened to it."""
+
+    review: int
+    run_id: str
+    job: str
+    times: int
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewToolRefused:
+    """A look back asked for a tool that it may not have; ``tool`` is ``unknown`` where there is none of that name."""
+
+    review: int
+    run_id: str
+    job: str
+    tool: str
+    level: Level = Level.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewEnded:
+    """A look back ended: well, with a fault, or at a limit. ``changes``: how much it wrote or proposed."""
+
+    review: int
+    run_id: str
+    job: str
+    state: ReviewState
+    reason: str | None
+    changes: int
+    iterations: int = 0
+    error: str | None = None
+    level: Level = Level.INFO
+
+
 Event = (
     ServeStarted | ServeReady | ServeStopping | ServeStopped | JobsChanged | JobFileBroken | InstantsMissed | RunStarted
     | RunFinished | RunInterrupted | RunTakenOver | RunWaits | RunParked | RunReleased | ApprovalExpired | RunLost
     | ClockJumped | WatchFailed | MetricsServed | MetricsNotServed | PassFailed | HandEditsKept | HistoryNotKept | Cleaned | DeliverySent | DeliveryFailed
     | DeliveryUnknown | SecurityFinding
+    | ReviewStarted | ReviewTakenOver | ReviewToolRefused | ReviewEnded
 )  # fmt: skip
 
 Emit = Callable[[Event], None]
