@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hermes_cron.domain.command import Flag
 from hermes_cron.domain.fault import crashed
 from hermes_cron.domain.job import Limits
+from hermes_cron.domain.nudge import Nudge
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.errors import Conflict
 from hermes_cron.home import Home
@@ -33,7 +34,9 @@ def queue(store: Store, start: runs.Start, clock: Clock) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Here:
-    """How this process executes a run: ``begun`` is told once the run is its own, ``cancel`` stops it."""
+    """How this process executes a run: ``begun`` is told once the run is its own, ``cancel`` stops it. ``nudge``: after
+    how much its run is to be looked back at.
+    """
 
     home: Home
     execute: Execute
@@ -41,6 +44,7 @@ class Here:
     begun: Callable[[TakenRun], None]
     answer_within: timedelta = approvals.ANSWER_WITHIN
     limits: Limits = takes.HOME
+    nudge: Nudge | None = None
 
 
 def run_here(store: Store, start: runs.Start, clock: Clock, here: Here) -> str:
@@ -68,7 +72,11 @@ def run_here(store: Store, start: runs.Start, clock: Clock, here: Here) -> str:
 
         def end(outcome: Outcome) -> None:
             now, ran = clock.now(), timedelta(seconds=monotonic() - since)
-            store.write(lambda conn: endings.end(conn, taken, outcome, now, ran=ran, answer_within=here.answer_within))
+            store.write(
+                lambda conn: endings.end(
+                    conn, taken, outcome, now, ran=ran, answer_within=here.answer_within, nudge=here.nudge
+                )
+            )
 
         try:
             outcome = here.execute(taken, here.cancel)

@@ -42,6 +42,7 @@ from hermes_cron.domain.event import (
     ServeStopping,
 )
 from hermes_cron.domain.job import CatchUp, Limits, Overlap, Work
+from hermes_cron.domain.nudge import Nudge
 from hermes_cron.domain.occurrence import WINDOW, Reason, Span
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.errors import HermesCronError, StoreDamaged
@@ -108,6 +109,25 @@ class Keeper(Protocol):
         """Begin nothing more."""
 
 
+class Reviewer(Protocol):
+    """Looks back at runs that ended, on threads of its own."""
+
+    def start(self, owner: str) -> None:
+        """Do it in the name of this owner, whose death says that others go on with what it began."""
+
+    def kick(self) -> None:
+        """There may be a run to look back at."""
+
+    def flush(self, limit_s: float | None = None) -> bool:
+        """Wait until nothing is left to look back at; False when ``limit_s`` was not enough."""
+
+    def release(self) -> None:
+        """Begin nothing more, and give up what is going on between two steps."""
+
+    def stop(self) -> bool:
+        """The same, and wait a little; False when a thread is still at its step."""
+
+
 class Indexer(Protocol):
     """Puts what sessions say into the index they are searched by, on a thread of its own."""
 
@@ -136,7 +156,8 @@ class Plan:
 
     ``concurrency`` runs at once, ``drain_s`` for them when it is told to stop. ``signature`` changes when a job file
     does (``jobs.watch``). ``housekeep`` removes what nobody needs any more. ``answer_within`` is how long a question
-    waits for a person, ``limits`` what a run may use of what its job says nothing about.
+    waits for a person, ``limits`` what a run may use of what its job says nothing about, ``nudge`` after how much one is
+    looked back at.
     """
 
     store: Store
@@ -158,6 +179,8 @@ class Plan:
     exporter: Exporter | None = None
     answer_within: timedelta = approvals.ANSWER_WITHIN
     limits: Callable[[], Limits] = Limits
+    reviewer: Reviewer | None = None
+    nudge: Callable[[], Nudge] = Nudge
 
 
 class _ToldToStopError(Exception):
@@ -245,6 +268,8 @@ class Service:
                 self._pass(self.wakes.wait(_WAIT_S) if self._executor.running else set())
             if self._plan.sender is not None and not self._stops:
                 self._plan.sender.flush(FLUSH_S)
+            while self._plan.reviewer is not None and not self._stops and not self._plan.reviewer.flush(1.0):
+                pass  # there may be no other process that ever looks back; each look back has an end of its own
             return self._drain(0)
 
     # --- the loop ---------------------------------------------------------------------------------------------------
@@ -270,6 +295,14 @@ class Service:
         if self._plan.sender is not None:
             self._plan.sender.start(self._name)
             stack.callback(self._plan.sender.stop)  # before the owner's name is given up
+        if self._plan.reviewer is not None:
+            self._plan.reviewer.start(self._name)
+            stack.callback(self._end_reviews, self._plan.reviewer)
+
+    def _end_reviews(self, reviewer: Reviewer) -> None:
+        """One that is in the middle of a step stays ours until this process is gone: its thread may still act."""
+        if not reviewer.stop() and self._owner is not None:
+            self._owner.outlive()
 
     @property
     def _name(self) -> str:
@@ -306,6 +339,8 @@ class Service:
         if wakes & {Wake.STORE, Wake.SWEEP}:
             self._cancels()
             self._kick()
+        if self._plan.reviewer is not None and wakes & {Wake.STORE, Wake.SWEEP, Wake.ORPHANS}:
+            self._plan.reviewer.kick()
         if Wake.HOUSEKEEPING in wakes:
             self._housekeep()
         self._dispatch(due=wakes == {Wake.DUE})
@@ -388,10 +423,10 @@ class Service:
         """On the run's thread: its end, and the next run for the same thread, in one transaction."""
         now = self._clock.now()
         another = another and (self._crowded or _may_have_followers(run))
-        home = self._plan.limits()
+        home, nudge = self._plan.limits(), self._plan.nudge()
 
         def work(conn: Connection) -> tuple[Ended, list[TakenRun]]:
-            ended = endings.end(conn, run, outcome, now, ran=ran, answer_within=self._plan.answer_within)
+            ended = endings.end(conn, run, outcome, now, ran=ran, answer_within=self._plan.answer_within, nudge=nudge)
             return ended, takes.take(conn, self._name, 1, now, home) if another else []
 
         ended, taken = self._store.write(work)
@@ -402,6 +437,8 @@ class Service:
     def _tell_ended(self, run: TakenRun, outcome: Outcome, ended: Ended, now: datetime) -> None:
         if ended.tells:
             self._kick()
+        if ended.review is not None and self._plan.reviewer is not None:
+            self._plan.reviewer.kick()
         if ended.wait is not None:
             self.wakes.put(Wake.LATER)
             self._plan.emit(
@@ -530,7 +567,8 @@ class Service:
     def _close(self, taken: TakenRun, outcome: Outcome, now: datetime) -> bool:
         """End a run whose thread does not; False when it ended meanwhile. Its thread will find itself fenced."""
         try:
-            ended = self._store.write(lambda conn: endings.close(conn, taken, outcome, now))
+            nudge = self._plan.nudge()
+            ended = self._store.write(lambda conn: endings.close(conn, taken, outcome, now, nudge=nudge))
         except Fenced:
             return False
         if ended.tells:
@@ -584,6 +622,8 @@ class Service:
     def _drain(self, code: int) -> int:
         """Wait for runs, then give up those of agents for another scheduler to go on with, and interrupt the others."""
         self._executor.close()
+        if self._plan.reviewer is not None:
+            self._plan.reviewer.release()
         level = Level.ERROR if code else Level.INFO
         self._plan.emit(
             ServeStopping(why=self._why, running=self._executor.running, drain_s=self._plan.drain_s, level=level)
