@@ -192,6 +192,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(name="metrics.listen", type=str, default="127.0.0.1:9464", check=is_listen_address,
             env="HERMES_CRON_METRICS_LISTEN", at_start=True,
             says="Where a scheduler answers a Prometheus (HOST:PORT, path /metrics); off: nowhere."),
+    Setting(name="security.notify", type=str, default=None,
+            says="Targets that hear of a blocked text where no job's do: names, separated by commas."),
     Setting(name="retention.runs", type=int, default=200, low=1, high=1_000_000,
             says="Newest runs of a job that are kept where the job says nothing. Model calls: see retention.days."),
     Setting(name="retention.days", type=int, default=90, low=0, high=36_600,

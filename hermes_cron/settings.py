@@ -206,6 +206,7 @@ class Settings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     approval_timeout_hours: float = 24.0
+    security_notify: tuple[str, ...] = ()
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     databases: Mapping[str, DatabaseConfig] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -253,12 +254,17 @@ class Settings:
                                   cost_usd_per_day=_maybe(tables, "budget.cost_usd_per_day", float),
                                   cost_usd_per_month=_maybe(tables, "budget.cost_usd_per_month", float)),
             approval_timeout_hours=_get(tables, "approval.timeout_hours", float),
+            security_notify=_names(_maybe(tables, "security.notify", str)),
             retention=RetentionSettings(runs=_get(tables, "retention.runs", int),
                                         days=_get(tables, "retention.days", int)),
             databases={name: _database(name, tables, path) for name in _table(tables, "databases")},
             prices={name: _price(name, tables, path) for name in _table(tables, "prices")},
             targets={name: _target(name, tables, path) for name in _table(tables, "targets")},
         )  # fmt: skip
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))
 
 
 T = TypeVar("T", str, int, float, bool)

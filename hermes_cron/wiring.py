@@ -318,7 +318,7 @@ class App:
         """The job files as the store takes them in."""
         from hermes_cron.store.jobs import Source
 
-        return Source(folder=self.jobs, parse=self._understand)
+        return Source(folder=self.jobs, parse=self._understand, tell=lambda: self.settings_now.security_notify)
 
     def _understand(self, data: bytes, file_name: str, now: datetime) -> Understood:
         from hermes_cron.jobs.understand import understand
@@ -526,11 +526,12 @@ class App:
         self.store.write(lambda conn: note_group(conn, taken.id, taken.fence, group))
 
     def note_security(self, findings: Sequence[SecurityFinding]) -> None:
-        """Make known what the scanner found: rows, counter, and a line in a scheduler's log."""
+        """Make known what the scanner found: rows, counter, a message of what was blocked, and a line in a scheduler's
+        log."""
         from hermes_cron.store import security
 
-        now = self.clock.now()
-        self.store.write(lambda conn: security.note(conn, findings, now))
+        now, tell = self.clock.now(), self.settings_now.security_notify
+        self.store.write(lambda conn: security.note(conn, findings, now, tell=tell, lang=self.language))
         for finding in findings:
             self._emit(finding)
 

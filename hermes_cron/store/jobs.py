@@ -83,10 +83,12 @@ Parse = Callable[[bytes, str, datetime], Understood]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where jobs are declared, and how a file is read."""
+    """Where jobs are declared, and how a file is read. ``tell``: who hears of a prompt that is blocked and whose job
+    tells nobody."""
 
     folder: Folder
     parse: Parse
+    tell: Callable[[], Sequence[str]] = tuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +183,9 @@ def sync(  # noqa: PLR0913  # what is looked at, when, by whom, and two habits o
     files = _nameable(source.folder.scan() if only is None else source.folder.look(only), done)
     meanwhile()
     changes, vanished = _compare(source.folder, files, seen, gone_before)
-    stamp = _Stamp(now=now, actor=actor, window=window, settled=_settled_before(store, changes, now))
+    stamp = _Stamp(
+        now=now, actor=actor, window=window, settled=_settled_before(store, changes, now), tell=source.tell()
+    )
     for at in range(0, len(changes), BATCH):
         batch = _understand(store, changes[at : at + BATCH], source.parse, now)
         store.write(partial(_apply, stamp, done, batch))
@@ -332,6 +336,7 @@ class _Stamp:
     actor: str
     window: timedelta
     settled: Mapping[str, datetime]
+    tell: Sequence[str] = ()
 
 
 def _apply(stamp: _Stamp, done: _Done, changes: Sequence[_Change], conn: Connection) -> None:
@@ -372,7 +377,7 @@ class _Apply:
         self.conn.execute(update(_jobs).where(_jobs.c.uid == uid).values(**values))
 
     def _note(self, said: Understood) -> None:
-        security.note(self.conn, said.security, self.now)
+        security.note(self.conn, said.security, self.now, tell=self.stamp.tell)
         self.done.security.extend(said.security)
 
     def remove(self, seen: _Seen) -> None:
