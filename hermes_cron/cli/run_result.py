@@ -53,6 +53,7 @@ _TEXTS = {
         "not_run": "Nothing was run.",
         "runs_by": "runs by", "tools": "tools", "left_out": "left out", "databases": "databases",
         "blocked": "blocked", "system": "system", "task": "task",
+        "bytes": "bytes", "bytes_said": "{all} a call: {parts}",
     },
     "zh": {
         "verdict": "{verdict} {n}/{all} 项核查",
@@ -91,6 +92,7 @@ _TEXTS = {
         "not_run": "没有执行任何操作。",
         "runs_by": "执行", "tools": "工具", "left_out": "不提供", "databases": "数据库",
         "blocked": "已拦截", "system": "系统提示", "task": "任务",
+        "bytes": "字节", "bytes_said": "每次调用 {all}：{parts}",
     },
 }  # fmt: skip
 _A_PERSON = 6
@@ -334,6 +336,9 @@ def show_preview(state: Cli, start: Start) -> None:
     rest = ("tools", "left_out", "databases", "blocked")
     pairs = [(texts["runs_by"], by_text(runs_by(state, start.job), state.lang))]
     pairs += [(texts[label], _shown(preview[label])) for label in rest if preview[label]]
+    if sizes := preview["bytes"]:
+        parts = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
+        pairs.append((texts["bytes"], texts["bytes_said"].format(all=f"{sum(sizes.values()):,}", parts=parts)))
     state.out(output.facts(pairs))
     for part in ("system", "task"):
         if preview[part]:

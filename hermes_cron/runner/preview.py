@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -10,7 +11,7 @@ from typing import Any, Protocol
 
 from hermes_cron.domain.job import Job, Scalar, Work
 from hermes_cron.domain.run import Cause, TakenRun
-from hermes_cron.runner.runner import Going, Runner
+from hermes_cron.runner.runner import Going, Prepared, Runner
 
 
 class Planned(Protocol):
@@ -25,12 +26,13 @@ class Planned(Protocol):
 
 
 def preview(runner: Runner, start: Planned, *, now: datetime) -> dict[str, Any]:
-    """``system``, ``task``, ``tools`` and who would drive the run. Raises what the run would fail with beforehand."""
+    """``system``, ``task``, ``tools``, how large each is, and who would drive the run. Raises what the run would fail
+    with beforehand."""
     job = start.job
     if job.work is Work.SCRIPT:
         return {
             "job": job.name, "runs_by": "script", "tools": [], "left_out": {}, "databases": [],
-            "blocked": [],
+            "blocked": [], "bytes": {},
             "system": "", "task": job.script,
         }  # fmt: skip
     taken = TakenRun(
@@ -55,6 +57,15 @@ def preview(runner: Runner, start: Planned, *, now: datetime) -> dict[str, Any]:
         "left_out": dict(prepared.left_out),
         "databases": list(job.databases),
         "blocked": [f"{found.place}: {found.kind.words}" for found in prepared.blocked],
+        "bytes": {} if prepared.route.playbook is not None else _sizes(prepared),
         "system": "" if prepared.route.playbook is not None else prepared.header.system,
         "task": prepared.task,
     }
+
+
+def _sizes(prepared: Prepared) -> dict[str, int]:
+    """Bytes that go out with each call: of the system prompt's parts, of the tools and of the task."""
+    texts = {block.name: block.text for block in prepared.blocks}
+    texts["tools"] = json.dumps(prepared.header.tools, ensure_ascii=False, separators=(",", ":"))
+    texts["task"] = prepared.task
+    return {name: len(text.encode()) for name, text in texts.items()}

@@ -12,7 +12,8 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from hermes_cron.domain.earlier import Fitted
-from hermes_cron.domain.job import Job, Template
+from hermes_cron.domain.event import SecurityFinding
+from hermes_cron.domain.job import Template
 from hermes_cron.domain.run import TakenRun
 from hermes_cron.domain.template import Fence, fence, render
 from hermes_cron.runner.earlier import below_the_task
@@ -57,15 +58,76 @@ class LastRun:
     result_at: datetime | None = None
 
 
-def system_prompt(
-    job: Job,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What earlier runs and people left for this run, each a block of the prompt; "" where there is nothing.
+
+    ``recall`` is the second memory's, ``index`` says which skills there are. ``blocked`` was kept out of them.
+    """
+
+    memory: str = ""
+    recall: str = ""
+    index: str = ""
+    blocked: tuple[SecurityFinding, ...] = ()
+
+
+NOTHING_REMEMBERED = Remembered()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One part of the system prompt, and how people call it."""
+
+    name: str
+    text: str
+
+
+def system_blocks(
     taken: TakenRun,
     *,
     databases: Mapping[str, str],
+    guidance: str = "",
+    remembered: Remembered = NOTHING_REMEMBERED,
     skills: Sequence[SkillText] = (),
     context_file: tuple[str, str] | None = None,
-) -> str:
-    """``databases``: name to engine. ``context_file``: (file name, text). Rendered once a run; stored in row 0."""
+) -> tuple[Block, ...]:
+    """The parts in order, those without text left out. Rendered once a run; stored in row 0.
+
+    What is the same for many runs stands first: a provider that keeps what it read finds it again in the next run.
+    ``databases``: name to engine. ``context_file``: (file name, text).
+    """
+    blocks = [
+        Block(name="rules", text=_RULES),
+        Block(name="guidance", text=guidance),
+        Block(name="notes", text=_notes(context_file)),
+        Block(name="skills", text="\n\n".join(map(_skill, skills))),
+        Block(name="skill index", text=remembered.index),
+        Block(name="memory", text=remembered.memory),
+        Block(name="recall", text=remembered.recall),
+        Block(name="run", text=_facts(taken, databases)),
+    ]
+    return tuple(block for block in blocks if block.text)
+
+
+def joined(blocks: Sequence[Block]) -> str:
+    """The system prompt."""
+    return "\n\n".join(block.text for block in blocks)
+
+
+def _skill(skill: SkillText) -> str:
+    fenced = fence(skill.body, source=skill.name, kind=Fence.SKILL)
+    return f"The way of working that proved itself for this:\n{fenced}"
+
+
+def _notes(context_file: tuple[str, str] | None) -> str:
+    if context_file is None:
+        return ""
+    name, text = context_file
+    return f"Notes of the working folder ({name}):\n{fence(text, source=name, kind=Fence.NOTES)}"
+
+
+def _facts(taken: TakenRun, databases: Mapping[str, str]) -> str:
+    job = taken.job
     zone = ZoneInfo(job.timezone)
     local = taken.started_at.astimezone(zone)
     facts = [
@@ -79,15 +141,7 @@ def system_prompt(
     if databases:
         named = ", ".join(f"{name} ({engine})" for name, engine in sorted(databases.items()))
         facts.append(f"Databases you may read: {named}")
-    parts = [_RULES, "\n".join(facts)]
-    parts += [
-        "The way of working that proved itself for this:\n" + fence(skill.body, source=skill.name, kind=Fence.SKILL)
-        for skill in skills
-    ]
-    if context_file is not None:
-        name, text = context_file
-        parts.append(f"Notes of the working folder ({name}):\n{fence(text, source=name, kind=Fence.NOTES)}")
-    return "\n\n".join(parts)
+    return "\n".join(facts)
 
 
 def template_values(taken: TakenRun, last: LastRun, earlier: Fitted = NOTHING_EARLIER) -> dict[str, dict[str, object]]:

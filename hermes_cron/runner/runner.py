@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from hermes_cron import files
-from hermes_cron.agent.context_files import ContextFile, find
+from hermes_cron.agent.context_files import find
 from hermes_cron.agent.loop import AgentRun, run_agent
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.check import CheckResult
@@ -32,7 +32,18 @@ from hermes_cron.experience.skills import SkillLibrary
 from hermes_cron.home import Home
 from hermes_cron.ports import Checks, Clock, Databases, Emit, Fenced, Journal, Model, Purse
 from hermes_cron.runner import ended, outputs
-from hermes_cron.runner.prompt import LastRun, SkillText, rendered, system_prompt, task
+from hermes_cron.runner.guidance import guidance
+from hermes_cron.runner.prompt import (
+    NOTHING_REMEMBERED,
+    Block,
+    LastRun,
+    Remembered,
+    SkillText,
+    joined,
+    rendered,
+    system_blocks,
+    task,
+)
 from hermes_cron.runner.proof import Proof, evidence, wants_more
 from hermes_cron.runner.route import Route, route
 from hermes_cron.runner.screened import screened
@@ -66,6 +77,12 @@ class OpenJournal(Protocol):
     """A new session of the run with its header and first messages, durable when it returns."""
 
     def __call__(self, taken: TakenRun, header: Header, messages: Sequence[Message] = ()) -> Journal: ...
+
+
+class Remember(Protocol):
+    """What was learned so far, for the prompt of a run that a model drives and that has these ``tools``."""
+
+    def __call__(self, taken: TakenRun, route: Route, tools: Collection[str]) -> Remembered: ...
 
 
 ResumeJournal = Callable[[TakenRun], Journal]
@@ -111,17 +128,19 @@ class Parts:
     actions: Actions
     sessions: Lookup | None = None
     doors: Callable[[TakenRun], Doors] = lambda _: NO_DOORS
+    remember: Remember = lambda taken, route, tools: NOTHING_REMEMBERED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """All of a run's first request, and the route it takes. What ``run --dry-run`` shows.
 
-    ``blocked`` is what the scanner kept out of the prompt.
+    ``blocks`` are the parts of the header's system prompt; ``blocked`` is what the scanner kept out of them.
     """
 
     route: Route
     header: Header
+    blocks: tuple[Block, ...]
     task: str
     left_out: Mapping[str, str]
     toolbox: ToolBox
@@ -162,7 +181,7 @@ class _Session:
 
 _log = logging.getLogger(__name__)
 
-_WITHOUT_FOLDER = frozenset({"clock", "databases", "sessions", "web"})
+_WITHOUT_FOLDER = frozenset({"clock", "databases", "memory", "sessions", "skills", "web"})
 """Toolsets whose tools never look at the run's folder."""
 
 
@@ -312,13 +331,9 @@ class Runner:
         context = self._context(going, stack)
         chosen = select(parts.registry(), job, context)
         toolbox = self._equipped(taken, chosen.tools, context)
-        workdir = None if taken.job.workdir is None else Path(taken.job.workdir)
-        context_file = None if workdir is None else find(workdir)
-        blocked = screened(taken, chosen_route, context_file)
-        if context_file is not None and context_file.blocked is not None:
-            context_file = None
+        blocks, blocked = self._blocks(taken, chosen_route, engines, None if program else toolbox.tools)
         header = Header(
-            system=parts.redact(self._system(taken, engines, chosen_route, context_file)),
+            system=joined(blocks),
             tools=toolbox.schemas(),
             model=program.model if program else chosen_route.model or "",
             parameters={} if program else parts.parameters,
@@ -327,6 +342,7 @@ class Runner:
         return Prepared(
             route=chosen_route,
             header=header,
+            blocks=blocks,
             task=parts.redact(task(taken, last, earlier)),
             left_out=chosen.left_out,
             toolbox=toolbox,
@@ -343,12 +359,27 @@ class Runner:
                 hint=f"hermes-cron targets add {missing[0]}, or take it out of jobs/{job.name}.md",
             )
 
-    def _system(
-        self, taken: TakenRun, engines: Mapping[str, str], chosen: Route, context_file: ContextFile | None
-    ) -> str:
-        skills = [SkillText(name=skill.name, body=skill.body) for skill in chosen.skills]
-        notes = None if context_file is None else (context_file.name, context_file.text)
-        return system_prompt(taken.job, taken, databases=engines, skills=skills, context_file=notes)
+    def _blocks(
+        self, taken: TakenRun, chosen: Route, engines: Mapping[str, str], tools: Collection[str] | None
+    ) -> tuple[tuple[Block, ...], tuple[SecurityFinding, ...]]:
+        """The system prompt's parts, and what the scanner kept out of them. ``tools`` None: a playbook drives."""
+        parts = self._parts
+        workdir = None if taken.job.workdir is None else Path(taken.job.workdir)
+        notes = None if workdir is None else find(workdir)
+        blocked = screened(taken, chosen, notes)
+        if notes is not None and notes.blocked is not None:
+            notes = None
+        remembered = NOTHING_REMEMBERED if tools is None else parts.remember(taken, chosen, tools)
+        blocks = system_blocks(
+            taken,
+            databases=engines,
+            guidance="" if tools is None else guidance(tools, taken.job.learn),
+            remembered=remembered,
+            skills=[SkillText(name=skill.name, body=skill.body) for skill in chosen.skills],
+            context_file=None if notes is None else (notes.name, notes.text),
+        )
+        redacted = tuple(replace(block, text=parts.redact(block.text)) for block in blocks)
+        return redacted, (*blocked, *remembered.blocked)
 
     def _context(self, going: Going, stack: ExitStack) -> ToolContext:
         parts, taken = self._parts, going.taken
