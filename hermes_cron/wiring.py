@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hermes_cron.delivery.registry import TargetRegistry
     from hermes_cron.desks.history import HistoryDesk
     from hermes_cron.desks.learning import LearningDesk
+    from hermes_cron.desks.memory import MemoryDesk
     from hermes_cron.desks.metrics import MetricsDesk
     from hermes_cron.desks.runs import RunDesk
     from hermes_cron.desks.sessions import SessionDesk
@@ -753,6 +754,13 @@ class App:
         from hermes_cron.desks.learning import LearningDesk
 
         return LearningDesk(self)
+
+    @cached_property
+    def memory(self) -> MemoryDesk:
+        """What is known from earlier runs: the two files, as people and runs read and write them."""
+        from hermes_cron.desks.memory import MemoryDesk
+
+        return MemoryDesk(self)
 
     @cached_property
     def metrics(self) -> MetricsDesk:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from hermes_cron.domain.learning import NO_DOORS, Author, Doors, Kind, Learn, Learned, LearnedState, MemoryMode
+from hermes_cron.domain.learning import Author, Doors, Kind, Learn, Learned, LearnedState, MemoryMode
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -65,7 +65,7 @@ class LearningDesk:
 
     def of(self, author: Author) -> Doors:
         """What an author may learn with."""
-        return NO_DOORS
+        return Doors(memory=self._app.memory.door(author))
 
     def write(self, author: Author, key: str | None, lesson: Lesson) -> Learned:
         """Change the home, or propose it where the job says so. Raises what the history raises, with nothing changed.

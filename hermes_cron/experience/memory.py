@@ -206,10 +206,10 @@ class _Draft:
         if operation.action is Action.ADD:
             self._add(content(operation.content))
         elif operation.action is Action.REMOVE:
-            at = self._at(operation.part, memory)
+            at = place(self.entries, operation.part, memory.target)
             self.lines.append(f"- {shown(self.entries.pop(at))}")
         else:
-            self._replace(self._at(operation.part, memory), content(operation.content))
+            self._replace(place(self.entries, operation.part, memory.target), content(operation.content))
 
     def _add(self, entry: str) -> None:
         if entry in self.entries:
@@ -233,20 +233,24 @@ class _Draft:
         self.new.append(entry)
         self.lines.append(f"+ {entry}")
 
-    def _at(self, part: str, memory: Memory) -> int:
-        """Exactly, or else without regard to case and blanks."""
-        wanted = part.strip()
-        if not wanted:
-            raise Usage("which entry? Say a part of its text that no other entry has", hint="hermes-cron memory list")
-        found = [at for at, entry in enumerate(self.entries) if entry == wanted]
-        found = found or [at for at, entry in enumerate(self.entries) if wanted in entry]
-        found = found or [at for at, entry in enumerate(self.entries) if folded(wanted) in folded(entry)]
-        if not found:
-            raise _absent(wanted, memory.target, self.entries)
-        matches = [self.entries[at] for at in found]
-        if len(set(matches)) > 1:
-            raise _several(wanted, memory.target, matches)
-        return found[0]
+
+def place(entries: Sequence[str], part: str, target: Target) -> int:
+    """Where the one entry stands that holds ``part``: exactly, or else without regard to case and blanks.
+
+    Raises ``NotFound``; ``NameAmbiguous`` unless the entries that hold it say the same.
+    """
+    wanted = part.strip()
+    if not wanted:
+        raise Usage("which entry? Say a part of its text that no other entry has", hint="hermes-cron memory list")
+    found = [at for at, entry in enumerate(entries) if entry == wanted]
+    found = found or [at for at, entry in enumerate(entries) if wanted in entry]
+    found = found or [at for at, entry in enumerate(entries) if folded(wanted) in folded(entry)]
+    if not found:
+        raise _absent(wanted, target, entries)
+    matches = [entries[at] for at in found]
+    if len(set(matches)) > 1:
+        raise _several(wanted, target, matches)
+    return found[0]
 
 
 def folded(text: str) -> str:
