@@ -21,6 +21,7 @@ from hermes_cron.store.tables import (
     ApprovalRow,
     AttemptRow,
     EffectRow,
+    FeedbackRow,
     JobRow,
     MessageRow,
     ReservationRow,
@@ -40,6 +41,7 @@ _reservations = ReservationRow.__table__  # type: ignore[attr-defined]
 _approvals = ApprovalRow.__table__  # type: ignore[attr-defined]
 _attempts = AttemptRow.__table__  # type: ignore[attr-defined]
 _reviews = ReviewRow.__table__  # type: ignore[attr-defined]
+_feedback = FeedbackRow.__table__  # type: ignore[attr-defined]
 
 BATCH = 200
 SHOWN = timedelta(days=1)
@@ -71,6 +73,7 @@ def expired(conn: Connection, now: datetime, default: Keep, *, limit: int = BATC
                 _runs.c.id.not_in(newest),
                 ~_paid(now),
                 ~reviews.open_of(_runs.c.id),
+                ~_asks(),
             )
             .order_by(_runs.c.ended_at)
             .limit(limit - len(found))
@@ -83,6 +86,11 @@ def expired(conn: Connection, now: datetime, default: Keep, *, limit: int = BATC
 
 def _edge(now: datetime, keep: Keep) -> datetime:
     return now - max(timedelta(days=keep.days), SHOWN)
+
+
+def _asks() -> ColumnElement[bool]:
+    """Of a run: a person has yet to answer what it proposes."""
+    return exists().where(_approvals.c.run_id == _runs.c.id, _approvals.c.decision.is_(None))
 
 
 def _paid(now: datetime) -> ColumnElement[bool]:
@@ -101,7 +109,7 @@ def forget(conn: Connection, run_ids: Sequence[str]) -> None:
     sessions = list(conn.execute(select(_sessions.c.id).where(_sessions.c.run_id.in_(run_ids))).scalars())
     message_index.forget(conn, sessions)
     conn.execute(delete(_messages).where(_messages.c.session_id.in_(sessions)))
-    for table in (_approvals, _effects, _usage, _reviews, _sessions, _attempts):
+    for table in (_approvals, _effects, _usage, _reviews, _feedback, _sessions, _attempts):
         conn.execute(delete(table).where(table.c.run_id.in_(run_ids)))
     conn.execute(delete(_runs).where(_runs.c.id.in_(run_ids)))
 

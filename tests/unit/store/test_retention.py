@@ -12,7 +12,15 @@ import pytest
 from hermes_cron.domain.job import Job, Keep, dump_job
 from hermes_cron.store import retention, spending
 from hermes_cron.store.engine import Store
-from hermes_cron.store.tables import JobRow, ReservationRow, RunRow, SessionRow, UsageRow
+from hermes_cron.store.tables import (
+    ApprovalRow,
+    FeedbackRow,
+    JobRow,
+    ReservationRow,
+    RunRow,
+    SessionRow,
+    UsageRow,
+)
 
 NOW = datetime(2026, 12, 31, 23, 30, tzinfo=UTC)
 LEAST = Keep(runs=1, days=1)
@@ -118,3 +126,28 @@ def test_a_job_that_says_nothing_keeps_what_the_home_says_now(store: Store) -> N
     add(store, "old", NOW - timedelta(days=40))
     assert expired(store, Keep(runs=1, days=90)) == set()
     assert expired(store, Keep(runs=1, days=30)) == {"old"}
+
+
+def test_a_run_with_an_open_question_stays_and_what_was_said_of_a_run_goes_with_it(store: Store) -> None:
+    old = NOW - timedelta(days=60)
+    add(store, "asks", old, model=None)
+    add(store, "said", old, model=None)
+
+    def work(conn: object) -> None:
+        conn.execute(  # type: ignore[attr-defined]
+            ApprovalRow.__table__.insert(),  # type: ignore[attr-defined]
+            {
+                "run_id": "asks", "job_name": "j", "session_id": "s/1", "seq": 0, "tool": "learn", "arguments": "",
+                "evidence": "[]", "asked_at": old, "expires_at": NOW, "learned": 1,
+            },
+        )  # fmt: skip
+        conn.execute(  # type: ignore[attr-defined]
+            FeedbackRow.__table__.insert(),  # type: ignore[attr-defined]
+            {"run_id": "said", "text": "wrong", "by_whom": "x", "at": old},
+        )
+
+    store.write(work)
+    assert expired(store) == {"said"}
+    store.write(lambda conn: retention.forget(conn, ["said"]))
+    with store.read() as conn:
+        assert conn.execute(FeedbackRow.__table__.select()).first() is None  # type: ignore[attr-defined]
