@@ -73,5 +73,9 @@ _FENCES = "|".join(Fence)
 
 def fence(text: str, *, source: str, kind: Fence = Fence.DATA) -> str:
     """``text`` between two lines that nothing inside can imitate, of whatever kind. ``source`` is a name of ours."""
-    inside = re.sub(rf"<(?=\s*/?\s*(?:{_FENCES})\b)", "&lt;", text, flags=re.IGNORECASE)
-    return f'<{kind} source="{source}">\n{inside}\n</{kind}>'
+    return f'<{kind} source="{source}">\n{harmless(text)}\n</{kind}>'
+
+
+def harmless(text: str) -> str:
+    """As it stands inside a fence. What is harmless already stays as it is."""
+    return re.sub(rf"<(?=\s*/?\s*(?:{_FENCES})\b)", "&lt;", text, flags=re.IGNORECASE)

@@ -126,14 +126,22 @@ class SkillLibrary:
         """Good and broken ones, by category and name."""
         return self._found
 
+    @cached_property
+    def _good(self) -> Mapping[str, tuple[Skill, ...]]:
+        """By name."""
+        found: dict[str, list[Skill]] = {}
+        for skill in self._found:
+            if skill.fault is None:
+                found.setdefault(skill.name, []).append(skill)
+        return {name: tuple(skills) for name, skills in found.items()}
+
     def names(self) -> tuple[str, ...]:
         """Names that ``get`` answers; a name that two skills carry is not among them."""
-        good = [skill.name for skill in self._found if skill.fault is None]
-        return tuple(sorted({name for name in good if good.count(name) == 1}))
+        return tuple(sorted(name for name, skills in self._good.items() if len(skills) == 1))
 
     def duplicates(self, skill: Skill) -> tuple[Skill, ...]:
         """Other good skills of the same name."""
-        return tuple(s for s in self._found if s.name == skill.name and s is not skill and s.fault is None)
+        return tuple(other for other in self._good.get(skill.name, ()) if other is not skill)
 
     def get(self, name: str) -> Skill:
         """By name or ``category/name``. Raises ``NotFound``, ``SkillAmbiguous``, or the broken skill's own fault."""

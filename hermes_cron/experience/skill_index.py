@@ -1,0 +1,284 @@
+"""Which skills does a run know of before it looks? The index in the system prompt, never longer than its budget.
+
+Skills that are pinned or named by the job come first, then those that fit the prompt, each with what it is for. The
+others are named in a line for each category as far as there is room, better ones first, and what is left out is said:
+``skills_list`` finds it. The same skills, prompt and records give the same bytes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hermes_cron.domain.clip import one_line
+from hermes_cron.domain.scan import Purpose, Verdict, scan
+from hermes_cron.domain.skill_use import UNKNOWN, SkillRecord
+from hermes_cron.domain.template import Fence, fence, harmless
+from hermes_cron.experience.skill_fit import Fit, Terms, said_by
+from hermes_cron.experience.skill_screen import SkillFinding
+from hermes_cron.experience.skills import SKILL_FILE, Skill, SkillLibrary
+
+BUDGET = 8_000
+"""Characters of the whole block, its fence included."""
+
+PINNED_KEY = "hermes-cron.pinned"
+_DESCRIPTION = 150  # characters: what it does, not all of when
+_DESCRIBED = 0.6  # of the budget, where there is not room for every skill
+_SCREENED = 12  # skills whose every file is looked at: those that are most likely to be read
+_CATEGORY = 60  # characters of a category's name
+_MOST = 9_999_999  # skills: what room is kept for their number
+
+_HEAD = """\
+Skills: ways of working that proved themselves here. Before you do something that one of them is about, read it with \
+skill_view and follow it. skills_list finds more by what is to be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillIndex:
+    """``text`` is the block for the system prompt, "" when there is no skill. Names as ``skill_view`` takes them.
+
+    ``described`` are shown with what they are for, ``named`` by name alone, ``left_out`` counts the others. ``blocked``
+    would have been described, but for what the scanner found in them.
+    """
+
+    text: str = ""
+    described: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    left_out: int = 0
+    blocked: tuple[tuple[Skill, SkillFinding], ...] = ()
+
+    @property
+    def shown(self) -> frozenset[str]:
+        return frozenset((*self.described, *self.named))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A skill that was looked for. ``fit`` compares skills for one query; ``record`` is what runs made of it."""
+
+    skill: Skill
+    name: str
+    fit: float
+    record: SkillRecord
+
+
+class SkillIndexer:
+    """Makes indexes and answers searches. Thread-safe: what is kept of a library is replaced whole."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str, str, str], Terms] = {}
+        self._kept: _Catalogue | None = None
+        self._making = threading.Lock()
+
+    def index(
+        self,
+        library: SkillLibrary,
+        prompt: str,
+        *,
+        named: Collection[str] = (),
+        records: Mapping[str, SkillRecord] | None = None,
+        budget: int = BUDGET,
+    ) -> SkillIndex:
+        """For a run of ``prompt``. ``named``: what the job names, by name or ``category/name``; their texts are in the
+        prompt already. ``records`` by name, as ``store.skill_uses`` has them."""
+        catalogue = self._catalogue(library)
+        if not catalogue.skills:
+            return SkillIndex()
+        ranked = catalogue.ranked(prompt, records or {})
+        given = frozenset(named)
+        hits = sorted(ranked, key=lambda hit: not (pinned(hit.skill) or _is_given(hit, given)))  # stable
+        return _Page(catalogue, given, budget - len(_block("", ""))).made(hits)
+
+    def search(
+        self, library: SkillLibrary, query: str, *, records: Mapping[str, SkillRecord] | None = None
+    ) -> list[Hit]:
+        """Skills that fit, best first; a failing one comes after those that do not fail."""
+        return [hit for hit in self._catalogue(library).ranked(query, records or {}) if hit.fit > 0]
+
+    def _catalogue(self, library: SkillLibrary) -> _Catalogue:
+        with self._making:
+            kept = self._kept
+            if kept is None or kept.library is not library:
+                skills = tuple(skill for skill in library.all() if skill.fault is None)
+                keys = [_key(skill) for skill in skills]
+                said = [self._said.get(key) or said_by(skill) for key, skill in zip(keys, skills, strict=True)]
+                self._said = dict(zip(keys, said, strict=True))
+                names = tuple(name_of(library, skill) for skill in skills)
+                kept = self._kept = _Catalogue(library, skills, names, Fit(said))
+            return kept
+
+
+def _key(skill: Skill) -> tuple[str, str, str, str]:
+    return skill.name, skill.category, skill.description, str(sorted(skill.metadata.items()))
+
+
+def pinned(skill: Skill) -> bool:
+    """Whether a person holds it fast: agents do not change it, and it is shown first."""
+    return skill.metadata.get(PINNED_KEY, "").lower() == "true"
+
+
+def name_of(library: SkillLibrary, skill: Skill) -> str:
+    """What ``library.get`` finds this skill by: its name, or ``category/name`` where the name is not unique."""
+    return skill.qualified if library.duplicates(skill) else skill.name
+
+
+def record_of(records: Mapping[str, SkillRecord], skill: Skill, name: str) -> SkillRecord:
+    """What runs made of it, under whichever of its names they knew it."""
+    return sum((records[key] for key in sorted({name, skill.qualified} & records.keys())), start=UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class _Catalogue:
+    """A library as it was read, ready to be compared with prompts."""
+
+    library: SkillLibrary
+    skills: tuple[Skill, ...]
+    names: tuple[str, ...]
+    fit: Fit
+    screened: dict[tuple[int, bool], SkillFinding | None] = field(default_factory=dict)
+
+    def ranked(self, prompt: str, records: Mapping[str, SkillRecord]) -> list[Hit]:
+        """By fit; failing ones last, of equals the proven ones first, then by name."""
+        scores = self.fit.scores(prompt)
+        hits = [
+            Hit(skill=skill, name=name, fit=score, record=record_of(records, skill, name) if records else UNKNOWN)
+            for skill, name, score in zip(self.skills, self.names, scores, strict=True)
+        ]
+        return sorted(hits, key=_rank)
+
+    def blocked(self, skill: Skill, *, whole: bool) -> SkillFinding | None:
+        """Why it is not shown: for all of its files or, not ``whole``, for what an index says of it.
+
+        Looked at once: the catalogue is of one moment, as its library is.
+        """
+        known = (id(skill), whole)
+        if known not in self.screened:
+            self.screened[known] = self.library.blocked(skill) if whole else _blocked_words(skill)
+        return self.screened[known]
+
+
+def _blocked_words(skill: Skill) -> SkillFinding | None:
+    found = scan(f"{skill.name}: {skill.description}", Purpose.SKILL)
+    if found.verdict is not Verdict.BLOCK:
+        return None
+    return SkillFinding(SKILL_FILE, found.findings[0])
+
+
+def _rank(hit: Hit) -> tuple[bool, float, bool, str]:
+    worth = 1.1 if hit.record.proven else 1.0
+    return hit.record.failing, -round(hit.fit * worth, 9), not hit.record.proven, hit.name
+
+
+class _Page:
+    """One index on its way: what fits into ``room`` characters. ``given``: names of skills that the job names."""
+
+    def __init__(self, catalogue: _Catalogue, given: frozenset[str], room: int) -> None:
+        self._catalogue = catalogue
+        self._given = given
+        self._room = room
+        self._described: list[str] = []
+        self._blocked: list[tuple[Skill, SkillFinding]] = []
+
+    def made(self, hits: Sequence[Hit]) -> SkillIndex:
+        if _fit_all((_line(hit, self._given) for hit in hits), self._room):
+            return self._result(self._describe(hits, self._room)[0], [], 0)
+        room = self._room - len(_said_of(_MOST))
+        lines, others = self._describe(hits, int(room * _DESCRIBED))
+        sizes = Counter(hit.skill.category for hit in hits)
+        more, names = _by_category(others, sizes, room - sum(len(line) + 1 for line in lines))
+        return self._result([*lines, *more], names, len(others) - len(names))
+
+    def _describe(self, hits: Sequence[Hit], room: int) -> tuple[list[str], Sequence[Hit]]:
+        """Lines for the first of these, and the hits that there was no room for."""
+        lines: list[str] = []
+        for number, hit in enumerate(hits):
+            line = _line(hit, self._given)
+            if len(line) + 1 > room:
+                return lines, hits[number:]
+            found = self._catalogue.blocked(hit.skill, whole=number < _SCREENED)
+            if found is not None:
+                self._blocked.append((hit.skill, found))
+                continue
+            room -= len(line) + 1
+            self._described.append(hit.name)
+            lines.append(line)
+        return lines, ()
+
+    def _result(self, lines: Sequence[str], names: Sequence[str], left: int) -> SkillIndex:
+        return SkillIndex(
+            text=_block("\n".join(lines), _said_of(left)) if lines else "",
+            described=tuple(self._described),
+            named=tuple(names),
+            left_out=left,
+            blocked=tuple(self._blocked),
+        )
+
+
+def _fit_all(lines: Iterable[str], room: int) -> bool:
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            return False
+    return True
+
+
+def _is_given(hit: Hit, given: frozenset[str]) -> bool:
+    return hit.skill.name in given or hit.skill.qualified in given
+
+
+def _line(hit: Hit, given: frozenset[str]) -> str:
+    own = " (this job's)" if _is_given(hit, given) else ""
+    record = hit.record
+    failing = f" (went badly in {record.badly} of {record.judged} runs)" if record.failing else ""
+    return harmless(f"- {hit.name}{own}{failing}: {one_line(hit.skill.description, _DESCRIPTION)}")
+
+
+def _by_category(hits: Sequence[Hit], sizes: Mapping[str, int], room: int) -> tuple[list[str], list[str]]:
+    """A line for each category, the largest first; names go in by rank as long as there is room. Lines, and the names
+    that they show. ``sizes`` count all skills of a category, also those that are described above."""
+    unnamed = Counter(hit.skill.category for hit in hits)
+    order = sorted(unnamed, key=lambda category: (-sizes[category], category))
+    room -= len(_others_line(len(order), len(hits))) + 1
+    heads: dict[str, str] = {}
+    for category in order:
+        head = _category_head(category, sizes[category])
+        reserve = len(head) + len(f", {unnamed[category]:,} more") + 1
+        if room < reserve:
+            break
+        room -= reserve
+        heads[category] = head
+    shown: dict[str, list[str]] = defaultdict(list)
+    for hit in hits:
+        cost = len(hit.name) + 2
+        if hit.skill.category in heads and cost <= room:
+            room -= cost
+            shown[hit.skill.category].append(hit.name)
+    lines = [_category_line(head, shown[category], unnamed[category]) for category, head in heads.items()]
+    hidden = [category for category in order if category not in heads]
+    if hidden:
+        lines.append(_others_line(len(hidden), sum(unnamed[category] for category in hidden)))
+    return lines, [name for category in heads for name in shown[category]]
+
+
+def _category_head(category: str, count: int) -> str:
+    return harmless(f"{one_line(category, _CATEGORY) or 'without a category'} ({count:,}): ")
+
+
+def _category_line(head: str, names: Sequence[str], count: int) -> str:
+    more = count - len(names)
+    return head + ", ".join([*names, *([f"{more:,} more"] if more else [])])
+
+
+def _others_line(categories: int, skills: int) -> str:
+    return f"{categories:,} other categories with {skills:,} skills"
+
+
+def _said_of(left: int) -> str:
+    return f"\n{left:,} skills are not named here: skills_list finds them by what is to be done." if left else ""
+
+
+def _block(lines: str, said: str) -> str:
+    """The words around are ours, what is inside is what skills say of themselves."""
+    return f"{_HEAD}\n{fence(lines, source='skills', kind=Fence.DATA)}{said}"
