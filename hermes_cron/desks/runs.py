@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
     from hermes_cron.store.approvals import Approval
+    from hermes_cron.store.feedback import Said
     from hermes_cron.store.runs import Start
     from hermes_cron.wiring import App
 
@@ -151,6 +152,43 @@ class RunDesk:
             )
         words = self._app.redact(text)
         return self._app.store.write(lambda conn: runs.steer(conn, row["id"], words, by=by)).value
+
+    def feedback(self, run_id: str, text: str, *, by: str) -> Said:
+        """Keep what a person says of a run that ended, and start the review that learns from it.
+
+        Raises ``NotFound``, ``Conflict``, ``Usage``; ``TextBlocked`` and ``SecretInPlainSight`` for what no agent may
+        be given.
+        """
+        from hermes_cron.jobs.plain_sight import refuse_spelled_out
+        from hermes_cron.store import feedback
+
+        row, now = self.row(run_id), self._app.clock.now()
+        refuse_spelled_out(text)
+        self._refuse_attacks(text, row)
+        words = self._app.redact(text)
+        said = self._app.store.write(lambda conn: feedback.give(conn, row["id"], words, by=by, now=now))
+        self._app.wake()
+        return said
+
+    def _refuse_attacks(self, text: str, row: Mapping[str, Any]) -> None:
+        """What was copied out of a mail or a log may speak to the agent in a person's name."""
+        from hermes_cron.domain.event import SecurityFinding
+        from hermes_cron.domain.scan import Purpose, scan
+        from hermes_cron.errors import TextBlocked
+
+        found = scan(text, Purpose.PROMPT).blocked
+        if found is None:
+            return
+        event = SecurityFinding(
+            guard=Purpose.PROMPT, kind=found.kind, verdict=found.verdict, place=f"feedback on {row['id']}",
+            job=row["job_name"] if row["job_uid"] else None, run_id=row["id"],
+        )  # fmt: skip
+        self._app.note_security([event])
+        raise TextBlocked(
+            f"the feedback is blocked, {found.kind.words}: {found.excerpt}",
+            hint="quote what is only spoken of; look: hermes-cron scan FILE --as prompt",
+            details={"blocked": [{"class": found.kind.value, "line": found.line}]},
+        )
 
     def _would_follow_a_playbook(self, row: Mapping[str, Any]) -> bool:
         from hermes_cron.domain.job import Work, load_job
