@@ -156,8 +156,8 @@ class Plan:
 
     ``concurrency`` runs at once, ``drain_s`` for them when it is told to stop. ``signature`` changes when a job file
     does (``jobs.watch``). ``housekeep`` removes what nobody needs any more. ``answer_within`` is how long a question
-    waits for a person, ``limits`` what a run may use of what its job says nothing about, ``nudge`` after how much one is
-    looked back at.
+    waits for a person, ``limits`` what a run may use of what its job says nothing about, ``nudge`` after how much one
+    is looked back at.
     """
 
     store: Store
