@@ -427,10 +427,15 @@ class ModelUnknown(ModelBadRequest):
 
 
 class ModelContextLength(ModelError):
-    """The conversation is longer than the model's window."""
+    """The conversation is longer than the model's window.
+
+    ``window`` and ``requested`` are tokens as the server said them, None where it did not.
+    """
 
     code = "ModelContextLength"
     reason = "context_length"
+    window: int | None = None
+    requested: int | None = None
 
 
 class ModelReplyCut(ModelError):

@@ -71,6 +71,15 @@ class Asking:
                 break
         raise next((fault for fault in faults if fault.passing), faults[0])
 
+    @property
+    def asked_now(self) -> str:
+        """The model that the next request goes to."""
+        return self._names[self._at] or self._means.header.model
+
+    def anew(self) -> None:
+        """The next request does not begin with the last one: what was reported of that says nothing about it."""
+        self._last, self._covered = None, 0
+
     def settle(self) -> None:
         """The last reply is in the journal: until then its reservation stood for it, should this process die."""
         if self._due is not None and self._means.purse is not None:
@@ -90,7 +99,7 @@ class Asking:
 
     def _once(self, messages: Sequence[Message], called: Callable[[], None]) -> ModelReply:
         means = self._means
-        name = self._names[self._at] or means.header.model
+        name = self.asked_now
         reservation = self._reserve(name, messages)
         called()
         try:
@@ -143,7 +152,7 @@ class Asking:
     def _next_model(self, fault: ModelError) -> bool:
         if self._at + 1 == len(self._names):
             return False
-        before = self._names[self._at] or self._means.header.model
+        before = self.asked_now
         self._at += 1
         self._last = None
         facts = {"model": before, "fallback": self._names[self._at], "reason": fault.reason}

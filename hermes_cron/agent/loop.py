@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, replace
 
 from hermes_cron.agent.asking import Asking, Means
 from hermes_cron.agent.batch import BatchRun, Stop, Toolbox, groups
+from hermes_cron.agent.fitting import Fit, Fitting
 from hermes_cron.agent.loopguard import LoopGuard
 from hermes_cron.agent.partial import partial_summary
 from hermes_cron.agent.stop import LoopResult, StopReason
 from hermes_cron.agent.unanswered import finish
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.command import Flag, Halt, Why
+from hermes_cron.domain.compaction import said, sent
 from hermes_cron.domain.run import Effect, ParkedEffect
 from hermes_cron.domain.tool_call import PreparedCall, arguments_hash, error_text, reads_as_failure
 from hermes_cron.domain.transcript import (
@@ -29,7 +31,7 @@ from hermes_cron.domain.transcript import (
     PlannedResult,
     ToolResult,
 )
-from hermes_cron.errors import BudgetExceeded, ModelError, ModelReplyCut
+from hermes_cron.errors import BudgetExceeded, ModelContextLength, ModelError, ModelReplyCut
 from hermes_cron.ports import Emit, Journal, Model, Purse
 
 
@@ -41,7 +43,8 @@ class AgentRun:
     ``cancel`` (a ``domain.command.Halt`` may ask to release the run) and what people asked, which the journal knows,
     are looked at between steps. ``phase`` names the session's part in the usage rows. ``started`` is the run's start on
     the monotonic clock, for the trace. ``models`` are asked in order when the header's fails. ``purse`` holds the caps,
-    and ``max_tokens`` is the output that row 0 allows a call: what a reservation counts with.
+    and ``max_tokens`` is the output that row 0 allows a call: what a reservation counts with. ``fit`` keeps requests
+    within the model's window; None: they grow as long as the run goes on.
     """
 
     model: Model
@@ -59,6 +62,7 @@ class AgentRun:
     models: tuple[str, ...] = ()
     purse: Purse | None = None
     max_tokens: int = 0
+    fit: Fit | None = None
 
 
 def run_agent(run: AgentRun) -> LoopResult:
@@ -95,6 +99,11 @@ class _Loop:
                 max_tokens=run.max_tokens,
             )
         )
+        self._fitting: Fitting | None = None
+        if run.fit is not None:
+            self._fitting = Fitting(
+                run.fit, journal=run.journal, header=self._header, emit=run.emit, stopped=self._halted
+            )
 
     def go(self) -> LoopResult:
         if ended := self._gone_on_with():
@@ -122,10 +131,13 @@ class _Loop:
         return None
 
     def _replay(self) -> None:
-        """Counters and the guard from the rows. An ok result that begins like an error counts as one here."""
-        self._messages = self._run.journal.messages()
+        """Counters and the guard from all rows, those that a compaction stands for too. An ok result that begins like
+        an error counts as one here.
+        """
+        rows = self._run.journal.transcript()
+        self._messages = [placed.message for placed in sent(rows)]
         asked: dict[str, tuple[str, str]] = {}
-        for message in self._messages:
+        for message in said(rows):
             if message["role"] == "assistant":
                 self._iterations += 1
                 for call in message.get("tool_calls") or ():
@@ -167,8 +179,10 @@ class _Loop:
             return stopped
         if self._steer:
             self._listen()
+        if stopped := self._fitted():
+            return stopped
         try:
-            reply = self._asking.reply(self._messages, called=self._called, stopped=self._halted)
+            reply = self._reply()
         except BudgetExceeded as error:
             reason = str(error.details.get("cap") or "budget")
             return self._end(StopReason.BUDGET_EXHAUSTED, reason=reason, error=error.message)
@@ -176,6 +190,33 @@ class _Loop:
             return self._stopped() or self._model_error(error)
         self._progressed = True
         return reply
+
+    def _fitted(self) -> LoopResult | None:
+        """What is too long for the window is compacted; that may take a while, in which the run may be stopped."""
+        if self._fitting is None:
+            return None
+        messages = self._fitting.before_call(self._messages, self._asking.asked_now)
+        return self._stopped() if self._refit(messages) else None
+
+    def _reply(self) -> ModelReply:
+        """A request that the server finds too long is made shorter and sent once more."""
+        try:
+            return self._asking.reply(self._messages, called=self._called, stopped=self._halted)
+        except ModelContextLength as error:
+            if self._fitting is None:
+                raise
+            shorter = self._fitting.refused(error, self._messages, self._asking.asked_now)
+            if not self._refit(shorter) or self._halted():
+                raise
+        return self._asking.reply(self._messages, called=_nothing, stopped=self._halted)
+
+    def _refit(self, messages: list[Message] | None) -> bool:
+        """Go on with these messages instead; False where there are none."""
+        if messages is None:
+            return False
+        self._messages = messages
+        self._asking.anew()
+        return True
 
     def _called(self) -> None:
         self._iterations += 1
@@ -205,6 +246,8 @@ class _Loop:
         seqs = run.journal.assistant(reply, planned, phase=run.phase)
         self._asking.settle()
         self._messages.append(reply.message)
+        if self._fitting is not None:
+            self._fitting.reported(reply.usage, self._messages)
         if not calls:
             return self._last_word(reply)
         rows = self._batch.execute(calls, seqs, grouped, self._between_groups)
@@ -322,6 +365,10 @@ class _Loop:
             model=self._asking.model,
             progressed=self._progressed,
         )
+
+
+def _nothing() -> None:
+    """The same step, asked once more."""
 
 
 def _is_last_word(message: Message) -> bool:

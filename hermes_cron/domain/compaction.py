@@ -7,7 +7,7 @@ function of a session's rows, so that whoever goes on with it, after a kill at w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -169,3 +169,33 @@ class Work:
     load: Load
     scale: float = 1.0
     forced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a model answered that was asked beside the run. ``text`` None: nothing usable, and ``why``.
+
+    ``stopped``: the run itself stops, so nothing is to be done instead.
+    """
+
+    text: str | None = None
+    why: str = ""
+    stopped: bool = False
+
+
+Ask = Callable[[int, str, str], Said]
+"""The last row that a compaction is to cover, the system prompt and the message of a call beside the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What an engine of one session works with.
+
+    ``summarise`` asks the auxiliary model, None where the engine shall ask none; ``flush`` gives it one bounded turn
+    with the memory tool alone, None where the run may not write memory. ``room``: tokens that both can read at once.
+    """
+
+    ends: Ends = Ends()
+    summarise: Ask | None = None
+    flush: Ask | None = None
+    room: int = 16_000

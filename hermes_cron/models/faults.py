@@ -20,6 +20,7 @@ from hermes_cron.errors import (
     ModelTimeout,
     ModelUnknown,
 )
+from hermes_cron.models.limits import requested_of, window_of
 from hermes_cron.models.wording import error_text
 
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"})
@@ -46,7 +47,8 @@ _UNKNOWN_CODES = frozenset({"model_not_found", "model_not_exist", "invalid_model
 _UNKNOWN_SENTENCES = ("model not exist", "模型不存在")  # DeepSeek's and Zhipu's, with 400
 _RATE_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited"})
 _OVERLOAD_CODES = frozenset({"overloaded_error", "server_error", "service_unavailable", "internal_error", "api_error"})
-# vLLM, OpenRouter, Gemini and Anthropic's compatible endpoints answer 400 with a sentence and no code of its own.
+# vLLM, OpenRouter, Gemini, Anthropic's compatible endpoints, Moonshot, DashScope, xAI, LM Studio, Bedrock and Zhipu
+# answer 400 with a sentence and no code of its own.
 _CONTEXT_SENTENCES = (
     "maximum context length",
     "context length exceeded",
@@ -54,6 +56,15 @@ _CONTEXT_SENTENCES = (
     "exceeds the available context size",
     "exceeds the maximum number of tokens",
     "prompt is too long",
+    "exceed context limit",
+    "exceeded model token limit",
+    "range of input length should be",
+    "maximum model length",
+    "maximum prompt length",
+    "max context length",
+    "context length of only",
+    "input is too long",
+    "prompt 超长",
 )
 # Anthropic's and Zhipu's, which come as 400 and 429 without a code that says so. Gemini says "exceeded your current
 # quota" of a limit by the minute, too, so that sentence proves nothing.
@@ -77,6 +88,13 @@ def fault_of(
     fault = _by_code(codes, error, fact, trusted=status != 429 and status < 500) or _by_status(status, error, fact)
     if fault.passing:
         fault.retry_after_s = read_retry_after(headers or {}, now)
+    return _with_limits(fault, error)
+
+
+def _with_limits(fault: ModelError, error: object) -> ModelError:
+    """What the server said of its window goes with the refusal."""
+    if isinstance(fault, ModelContextLength):
+        fault.window, fault.requested = window_of(error), requested_of(error)
     return fault
 
 
@@ -87,7 +105,7 @@ def fault_inside(error: object, *, place: str) -> ModelError:
         if code.isdigit() and 400 <= int(code) < 600:
             return fault_of(int(code), {"error": error}, place=place)
     fact = f"{place} answered with an error: {error_text(error)}"
-    return _by_code(codes, error, fact) or ModelGarbage(fact)
+    return _with_limits(_by_code(codes, error, fact) or ModelGarbage(fact), error)
 
 
 def codes_of(error: object) -> frozenset[str]:
