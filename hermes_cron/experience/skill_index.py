@@ -23,7 +23,6 @@ from hermes_cron.experience.skills import SKILL_FILE, Skill, SkillLibrary
 BUDGET = 8_000
 """Characters of the whole block, its fence included."""
 
-PINNED_KEY = "hermes-cron.pinned"
 _DESCRIPTION = 150  # characters: what it does, not all of when
 _DESCRIBED = 0.6  # of the budget, where there is not room for every skill
 _SCREENED = 12  # skills whose every file is looked at: those that are most likely to be read
@@ -116,7 +115,7 @@ def _key(skill: Skill) -> tuple[str, str, str, str]:
 
 def pinned(skill: Skill) -> bool:
     """Whether a person holds it fast: agents do not change it, and it is shown first."""
-    return skill.metadata.get(PINNED_KEY, "").lower() == "true"
+    return skill.pinned
 
 
 def name_of(library: SkillLibrary, skill: Skill) -> str:

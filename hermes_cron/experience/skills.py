@@ -22,10 +22,13 @@ from hermes_cron.errors import (
     SkillNameMissing,
     SkillOutsideRoot,
 )
-from hermes_cron.experience import frontmatter, matching
+from hermes_cron.experience import frontmatter, matching, skill_pins
 from hermes_cron.experience.skill_screen import SkillFinding, SkillScreens
 
 SKILL_FILE = "SKILL.md"
+ARCHIVE = ".archive"
+"""In a home's ``skills/``: what was archived, by category and name. Folders with such a name are not looked into."""
+
 _MAX_DEPTH = 6  # agentskills.io: clients look 4 to 6 levels deep ...
 _MAX_FOLDERS = 2000  # ... and into 2,000 folders at most
 _MAX_BYTES = 1_048_576
@@ -45,7 +48,7 @@ class Skill:
     """One folder with a SKILL.md. When ``fault`` is set the skill is broken and only name and place are known.
 
     ``category`` is the path from the root to the folder's parent, "" when there is none. ``body`` is Markdown.
-    ``shadows`` is the shipped folder that this one hides.
+    ``shadows`` is the shipped folder that this one hides. ``pinned``: no run changes it.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Skill:
     fault: HermesCronError | None = None
     warnings: tuple[str, ...] = ()
     shadows: Path | None = None
+    pinned: bool = False
 
     @property
     def qualified(self) -> str:
@@ -109,7 +113,7 @@ class SkillLibrary:
         by_name: dict[str, Skill] = {}
         found: list[Skill] = []
         for root in self._roots:
-            here = list(_scan(root, self._readings))
+            here = [self._marked(skill) for skill in _scan(root, self._readings) if not self._is_put_away(skill)]
             for skill in here:
                 earlier = by_name.get(skill.name)
                 if earlier is None or skill.fault is not None:
@@ -121,6 +125,21 @@ class SkillLibrary:
                 if skill.fault is None:
                     by_name.setdefault(skill.name, skill)
         return tuple(sorted(found, key=lambda skill: (skill.category, skill.name, str(skill.folder))))
+
+    @cached_property
+    def _homes(self) -> tuple[Path, ...]:
+        return tuple(root.path for root in self._roots if not root.bundled)
+
+    @cached_property
+    def _pins(self) -> frozenset[str]:
+        return frozenset[str]().union(*map(skill_pins.pinned, self._homes))
+
+    def _marked(self, skill: Skill) -> Skill:
+        return replace(skill, pinned=True) if skill.qualified in self._pins else skill
+
+    def _is_put_away(self, skill: Skill) -> bool:
+        """A shipped skill that was archived here: the archive holds it, and it is not to come back by itself."""
+        return skill.bundled and any((home / ARCHIVE / skill.qualified).is_dir() for home in self._homes)
 
     def all(self) -> tuple[Skill, ...]:
         """Good and broken ones, by category and name."""
