@@ -247,7 +247,7 @@ class MemoryDesk:
             raise Refused(
                 f"the entry is {Remark(fault=Fault.METHOD).message}; nothing was changed",
                 hint=f"{_SKILL_HINT}. A list of facts is written without numbers",
-                details={"lint": [remark.fault.value for remark in remarks if remark.refused]},
+                details={"lint": [{"kind": remark.fault.value} for remark in remarks if remark.refused]},
             )
         return _Judged(plan, tuple(remarks), warnings, self._just_lost(target, data))
 

@@ -1,0 +1,412 @@
+"""``memory list show add replace remove lint log``: what later runs will know, and who wrote it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hermes_cron.cli import log, output, snapshot_words
+from hermes_cron.cli.context import Cli, cli
+from hermes_cron.cli.snapshot_words import bearing
+from hermes_cron.errors import MemoryFull
+
+if TYPE_CHECKING:
+    from hermes_cron.desks.memory import Done
+    from hermes_cron.domain.scan import Finding
+    from hermes_cron.experience.memory import Operation, Target
+    from hermes_cron.experience.memory_block import Kept
+    from hermes_cron.experience.memory_lint import Remark
+    from hermes_cron.snapshots.blame import Line
+
+app = typer.Typer(help="Facts that later runs know: list, add, replace, remove.", add_completion=False)
+
+HELP_ZH = {
+    "Facts that later runs know: list, add, replace, remove.": "以后的运行会知道的事实：列出、添加、替换、删除。",
+    "Every entry, with how full the files are.": "全部条目，以及两个文件的用量。",
+    "What a run's prompt has of it; with PART one entry, and who wrote it.": (
+        "运行的提示词里会有的内容；给出 PART 则显示一个条目及其作者。"
+    ),
+    "Add an entry: one fact.": "添加一个条目：一条事实。",
+    "Put another text in an entry's place.": "用新文字替换一个条目。",
+    "Take an entry away; the history keeps it.": "删除一个条目；历史中仍保留。",
+    "Orders, ways of working, repetitions, attacks; exit 2 where one must go.": (
+        "检查命令句、操作步骤、重复和攻击性文字；有必须处理的则退出码 2。"
+    ),
+    "The files' versions, newest first.": "两个文件的各个版本，新的在前。",
+    "The entry; - reads it from standard input.": "条目内容；- 表示从标准输入读取。",
+    "A part of the entry that no other has.": "该条目独有的一段文字。",
+    "Which file: memory (environment, conventions) or user (what the person likes).": (
+        "哪个文件：memory（环境、惯例）或 user（用户偏好）。"
+    ),
+    "Only this file.": "只看此文件。",
+    "At most so many, newest first.": "最多条数，新的在前。",
+}
+
+_TEXTS: dict[str, dict[str, str]] = {
+    "en": {
+        "used": "{used:,} of {limit:,} characters, {percent} % full",
+        "none": "no entry yet",
+        "unread": "cannot be read: {fault}",
+        "lost": "a save by hand took this away soon after it was written: {entry}",
+        "back": "bring it back: hermes-cron memory add {entry}     see: hermes-cron memory log",
+        "nothing": "A run's prompt has nothing of it: there is no entry.",
+        "left_out": "left out of the prompt, {kind}: {place}",
+        "at": "place", "wrote": "written", "why": "why", "snapshot": "snapshot", "unkept": "not in a snapshot yet",
+        "add": "Added to {file}", "replace": "Replaced in {file}", "remove": "Removed from {file}",
+        "same": "{file} is as it was", "undo": "undo: hermes-cron undo {id}",
+        "there": "this very entry is there already",
+        "order": "an order, not a fact; later runs read it as a command",
+        "fact": "as a fact", "change": "change it",
+        "method": "a way of working: it belongs into a skill (docs/formats/skills.md)",
+        "duplicate": "the same as: {other}", "alike": "nearly the same as: {other}",
+        "scanned": "{kind}: {excerpt}",
+        "over": "longer than {limit:,} characters: nothing can be added, and the prompt has only its beginning",
+        "clean": "nothing to remark", "warning": "warning",
+    },
+    "zh": {
+        "used": "{used:,} / {limit:,} 个字符，已用 {percent}%",
+        "none": "还没有条目",
+        "unread": "无法读取：{fault}",
+        "lost": "此条目写入不久就被手动保存覆盖：{entry}",
+        "back": "恢复：hermes-cron memory add {entry}     查看：hermes-cron memory log",
+        "nothing": "没有条目，运行的提示词中没有记忆。",
+        "left_out": "未放入提示词，{kind}：{place}",
+        "at": "位置", "wrote": "写入", "why": "原因", "snapshot": "快照", "unkept": "尚未进入快照",
+        "add": "已添加到 {file}", "replace": "已替换 {file} 中的条目", "remove": "已从 {file} 删除",
+        "same": "{file} 没有变化", "undo": "撤销：hermes-cron undo {id}",
+        "there": "已有完全相同的条目",
+        "order": "这是命令而不是事实；以后的运行会把它当作指令",
+        "fact": "写成事实", "change": "修改",
+        "method": "这是操作方法，应写成技能（docs/formats/skills.md）",
+        "duplicate": "与此相同：{other}", "alike": "与此几乎相同：{other}",
+        "scanned": "{kind}：{excerpt}",
+        "over": "超过 {limit:,} 个字符：不能再添加，提示词中只有开头部分",
+        "clean": "没有问题", "warning": "警告",
+    },
+}  # fmt: skip
+_SHORT = 60
+
+
+class Which(StrEnum):
+    """The files, known without reading them: help imports nothing of the memory."""
+
+    MEMORY = "memory"
+    USER = "user"
+
+
+Text = Annotated[str, typer.Argument(metavar="TEXT|-", help="The entry; - reads it from standard input.")]
+Part = Annotated[str, typer.Argument(metavar="PART", help="A part of the entry that no other has.")]
+Into = Annotated[
+    Which,
+    typer.Option("--target", help="Which file: memory (environment, conventions) or user (what the person likes)."),
+]
+Only = Annotated[Which | None, typer.Option("--target", help="Only this file.")]
+
+
+# --- looking ----------------------------------------------------------------------------------------------------------
+
+
+@app.command("list", help="Every entry, with how full the files are.")
+def list_entries(target: Only = None) -> None:
+    state = bearing()
+    desk = state.app.memory
+    files = [desk.kept(each) for each in _targets(target)]
+    lost = {kept.target: desk.lost(kept.target) for kept in files if kept.fault is None}
+    if state.json:
+        state.emit_json(
+            {
+                kept.target.value: {
+                    **_kept_json(kept),
+                    "lost": [
+                        {"entry": it.entry, "snapshot": it.snapshot, "at": it.at} for it in lost.get(kept.target, ())
+                    ],
+                }
+                for kept in files
+            }
+        )
+        return
+    texts = _TEXTS[state.lang]
+    for kept in files:
+        for line in _listed(kept, state):
+            state.out(line)
+        for it in lost.get(kept.target, ()):
+            entry = output.one_line(_shown(it.entry))
+            state.note(texts["lost"].format(entry=entry))
+            state.note(texts["back"].format(entry=shlex.quote(entry)))
+
+
+def _listed(kept: Kept, state: Cli) -> Iterator[str]:
+    texts = _TEXTS[state.lang]
+    yield f"{kept.target.file}  {_used(kept, state)}"
+    if kept.fault is None and not kept.entries:
+        yield f"  -  {texts['none']}"
+    for at, entry in enumerate(kept.entries, start=1):
+        line = f"{at:>3}  {output.one_line(_shown(entry.text))}"
+        yield line if state.columns is None else output.cut(line, state.columns)
+
+
+def _used(kept: Kept, state: Cli) -> str:
+    texts = _TEXTS[state.lang]
+    if kept.fault is not None:
+        return texts["unread"].format(fault=output.one_line(kept.fault))
+    used = kept.memory.characters
+    return texts["used"].format(used=used, limit=kept.limit, percent=100 * used // kept.limit)
+
+
+def _kept_json(kept: Kept) -> dict[str, Any]:
+    memory = kept.memory
+    return {
+        "file": kept.target.path,
+        "usage": memory.usage,
+        "characters": memory.characters,
+        "limit": kept.limit,
+        "fault": kept.fault,
+        "entries": [_shown(entry) for entry in memory.entries],
+    }
+
+
+@app.command("show", help="What a run's prompt has of it; with PART one entry, and who wrote it.")
+def show(
+    part: Annotated[str | None, typer.Argument(metavar="[PART]", help="A part of the entry that no other has.")] = None,
+    target: Only = None,
+) -> None:
+    state = bearing()
+    if part is not None:
+        _one(state, part, target)
+        return
+    from hermes_cron.domain.learning import MemoryMode
+
+    block = state.app.memory.block(MemoryMode.READ_WRITE)
+    if state.json:
+        left_out = [{"place": each.place, "class": each.finding.kind} for each in block.left_out]
+        state.emit_json({"prompt": block.text, "left_out": left_out})
+        return
+    texts = _TEXTS[state.lang]
+    state.out(output.plain(block.text) or texts["nothing"])
+    for each in block.left_out:
+        state.note(texts["left_out"].format(kind=each.finding.kind.words, place=each.place))
+
+
+def _one(state: Cli, part: str, which: Which | None) -> None:
+    target, entry = state.app.memory.find(part, _targets(which))
+    line = next(each.line for each in state.app.memory.kept(target).entries if each.text == entry)
+    origin = _origin(state, target, entry)
+    if state.json:
+        wrote = None if origin is None else snapshot_words.as_json(origin.commit)
+        state.emit_json({"file": target.path, "line": line, "entry": _shown(entry), "written": wrote})
+        return
+    texts = _TEXTS[state.lang]
+    state.out(output.plain(_shown(entry)))
+    facts = [(texts["at"], f"{target.path}:{line}")]
+    if origin is None:
+        facts.append((texts["wrote"], texts["unkept"]))
+    else:
+        commit = origin.commit
+        who = snapshot_words.who(commit, state.lang)
+        facts += [
+            (texts["wrote"], f"{snapshot_words.at(state, commit.at)}, {who}{f', {commit.run}' if commit.run else ''}"),
+            (texts["why"], commit.reason),
+            (texts["snapshot"], snapshot_words.short(commit)),
+        ]
+    state.out(output.facts(facts))
+
+
+def _origin(state: Cli, target: Target, entry: str) -> Line | None:
+    """The entry's newest line in the newest snapshot; None where that has no such entry."""
+    from hermes_cron.errors import NotFound
+
+    try:
+        lines = state.app.history.blame(target.path)
+    except NotFound:
+        return None
+    wanted = {line.strip() for line in entry.splitlines() if line.strip()}
+    found = [line for line in lines if line.text.strip() in wanted]
+    return max(found, key=lambda line: line.commit.at, default=None)
+
+
+@app.command("log", help="The files' versions, newest first.")
+def versions(
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, newest first.")] = 20,
+) -> None:
+    state = bearing()
+    log.told(state, state.app.history.part("memory"), limit=limit)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+@app.command("add", help="Add an entry: one fact.")
+def add(text: Text, target: Into = Which.MEMORY) -> None:
+    from hermes_cron.experience.memory import Action, Operation, Target
+
+    state = cli()
+    _carried_out(state, Target(target.value), Operation(action=Action.ADD, content=_typed(text)))
+
+
+@app.command("replace", help="Put another text in an entry's place.")
+def replace(part: Part, text: Text, target: Only = None) -> None:
+    from hermes_cron.experience.memory import Action, Operation
+
+    state = cli()
+    found, entry = state.app.memory.find(part, _targets(target))
+    _carried_out(state, found, Operation(action=Action.REPLACE, part=entry, content=_typed(text)))
+
+
+@app.command("remove", help="Take an entry away; the history keeps it.")
+def remove(part: Part, target: Only = None) -> None:
+    from hermes_cron.experience.memory import Action, Operation
+
+    state = cli()
+    found, entry = state.app.memory.find(part, _targets(target))
+    _carried_out(state, found, Operation(action=Action.REMOVE, part=entry))
+
+
+def _typed(text: str) -> str:
+    return sys.stdin.read() if text == "-" else text
+
+
+def _carried_out(state: Cli, target: Target, operation: Operation) -> None:
+    try:
+        done = state.app.memory.carry_out(target, [operation])
+    except MemoryFull as error:
+        if state.json:
+            raise
+        for line in _listed(state.app.memory.kept(target), state):  # each on a line of its own
+            state.note(line)
+        raise MemoryFull(error.message, hint=error.hint, details={"usage": error.details["usage"]}) from error
+    if state.json:
+        state.emit_json(_done_json(state, target, done))
+        return
+    texts = _TEXTS[state.lang]
+    kept = state.app.memory.kept(target)
+    said = texts[operation.action.value] if done.planned.lines else texts["same"]
+    state.out(f"{said.format(file=target.file)}: {_used(kept, state)}")
+    if not done.planned.lines or state.lang == "en":
+        for note in done.planned.notes:
+            state.note(note if state.lang == "en" else texts["there"])
+    for line in _warned(operation.content.strip(), done.remarks, done.warnings, texts):
+        state.note(line)
+    for lost in done.lost:
+        state.note(texts["lost"].format(entry=lost))
+    if done.snapshot is not None:
+        state.note(texts["undo"].format(id=snapshot_words.short(done.snapshot)))
+
+
+def _warned(entry: str, remarks: Iterable[Remark], warnings: Iterable[Finding], texts: dict[str, str]) -> Iterator[str]:
+    for remark in remarks:
+        yield f"{texts['warning']}: {_said(remark, texts)}"
+        if remark.suggestion is not None:
+            command = f"hermes-cron memory replace {shlex.quote(_beginning(entry))} {shlex.quote(remark.suggestion)}"
+            yield output.facts([(texts["fact"], remark.suggestion), (texts["change"], command)])
+    for found in warnings:
+        yield f"{texts['warning']}: {texts['scanned'].format(kind=found.kind.words, excerpt=found.excerpt)}"
+
+
+def _beginning(entry: str) -> str:
+    """As much of an entry as names it on a command line."""
+    first = entry.split("\n", 1)[0]
+    return first if len(first) <= _SHORT else first[:_SHORT].rsplit(" ", 1)[0]
+
+
+def _said(remark: Remark, texts: dict[str, str]) -> str:
+    other = "" if remark.other is None else output.cut(output.one_line(_shown(remark.other)), _SHORT)
+    return texts[remark.fault.value].format(other=other)
+
+
+def _done_json(state: Cli, target: Target, done: Done) -> dict[str, Any]:
+    return {
+        "target": target.value,
+        **_kept_json(state.app.memory.kept(target)),
+        "changed": bool(done.planned.lines),
+        "lines": list(done.planned.lines),
+        "notes": list(done.planned.notes),
+        "archived": [_shown(entry) for entry in done.planned.archived],
+        "warnings": [*map(_remark_json, done.remarks), *map(_finding_json, done.warnings)],
+        "lost": list(done.lost),
+        "snapshot": done.snapshot,
+    }
+
+
+# --- lint -------------------------------------------------------------------------------------------------------------
+
+
+@app.command("lint", help="Orders, ways of working, repetitions, attacks; exit 2 where one must go.")
+def lint(target: Only = None) -> int:
+    state = bearing()
+    found = [each for file in _targets(target) for each in _linted(state, file)]
+    if state.json:
+        state.emit_json({"remarks": found})
+    elif not found:
+        state.out(_TEXTS[state.lang]["clean"])
+    else:
+        for each in found:
+            for line in _lint_lines(each, state):
+                state.out(line)
+    return 2 if any(each["level"] == "error" for each in found) else 0
+
+
+def _linted(state: Cli, target: Target) -> Iterator[dict[str, Any]]:
+    from hermes_cron.domain.scan import Finding, Verdict
+    from hermes_cron.experience.memory_lint import Fault
+
+    texts = _TEXTS[state.lang]
+    kept = state.app.memory.kept(target)
+    whole = {"file": target.path, "line": None, "entry": None, "suggestion": None, "level": "error"}
+    if kept.fault is not None:
+        yield {**whole, "kind": "unreadable", "message": texts["unread"].format(fault=kept.fault)}
+    elif kept.memory.characters > kept.limit:
+        yield {**whole, "kind": "over_limit", "message": texts["over"].format(limit=kept.limit)}
+    for line, entry, each in state.app.memory.lint(target):
+        place = {"file": target.path, "line": line, "entry": _shown(entry)}
+        if isinstance(each, Finding):
+            error = each.verdict is Verdict.BLOCK
+            message = texts["scanned"].format(kind=each.kind.words, excerpt=each.excerpt)
+            facts = {"kind": each.kind.value, "message": message, "suggestion": None}
+        else:
+            error = each.refused or each.fault is Fault.DUPLICATE
+            facts = {"kind": each.fault.value, "message": _said(each, texts), "suggestion": each.suggestion}
+        yield {**place, **facts, "level": "error" if error else "warning"}
+
+
+def _lint_lines(found: dict[str, Any], state: Cli) -> Iterator[str]:
+    texts = _TEXTS[state.lang]
+    place = found["file"] if found["line"] is None else f"{found['file']}:{found['line']}"
+    entry = "" if found["entry"] is None else f"  {output.cut(output.one_line(found['entry']), _SHORT)}"
+    level = f"{texts['warning']}: " if found["level"] == "warning" else ""
+    yield f"{place}  {level}{output.one_line(found['message'])}{entry}"
+    if found["suggestion"]:
+        part, fact = shlex.quote(_beginning(found["entry"])), shlex.quote(found["suggestion"])
+        yield output.facts([(texts["change"], f"hermes-cron memory replace {part} {fact}")])
+
+
+# --- both -------------------------------------------------------------------------------------------------------------
+
+
+def _targets(which: Which | None) -> Sequence[Target]:
+    from hermes_cron.experience.memory import Target
+
+    return tuple(Target) if which is None else (Target(which.value),)
+
+
+def _shown(entry: str) -> str:
+    from hermes_cron.experience.memory import shown
+
+    return shown(entry)
+
+
+def _remark_json(remark: Remark) -> dict[str, Any]:
+    return {
+        "kind": remark.fault.value,
+        "message": remark.message,
+        "suggestion": remark.suggestion,
+        "other": remark.other,
+    }
+
+
+def _finding_json(found: Finding) -> dict[str, Any]:
+    return {"kind": found.kind.value, "message": found.excerpt, "suggestion": None, "other": None}
