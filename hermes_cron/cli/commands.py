@@ -32,7 +32,7 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
             "check",
         ),
     ),
-    "runs": ("运行", ("runs", "sessions", "approvals", "approve", "deny", "incidents", "skills")),
+    "runs": ("运行", ("runs", "sessions", "approvals", "approve", "deny", "incidents", "skills", "memory")),
     "history": ("历史", ("snapshots", "undo", "log", "blame", "diff")),
     "data": ("数据", ("db", "secrets", "targets", "outbox")),
     "state": ("状态", ("backup", "upgrade")),
@@ -76,6 +76,7 @@ COMMANDS: dict[str, Entry] = {
         "列出、查看、校验和测试技能；查看其版本",
         noun=True,
     ),
+    "memory": Entry("memory", "Facts that later runs know, and their lint", "以后的运行会知道的事实及其检查", noun=True),
     "snapshots": Entry(
         "snapshots", "States of jobs, skills, memory and settings", "任务、技能、记忆与设置的各个状态", noun=True
     ),
@@ -117,6 +118,7 @@ VERB_ALIASES: dict[str, str] = {
 NOUN_ALIASES: dict[str, str] = {
     "incident": "incidents",
     "skill": "skills",
+    "memories": "memory",
     "session": "sessions",
     "snapshot": "snapshots",
     "secret": "secrets",
@@ -124,7 +126,7 @@ NOUN_ALIASES: dict[str, str] = {
     "target": "targets",
     "databases": "db",
 }
-"""Singular words for nouns in the plural."""
+"""Singular words for nouns in the plural, and the other way."""
 
 
 def canonical(name: str) -> str:
