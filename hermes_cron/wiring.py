@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hermes_cron.desks.learning import LearningDesk
     from hermes_cron.desks.memory import MemoryDesk
     from hermes_cron.desks.metrics import MetricsDesk
+    from hermes_cron.desks.reviews import ReviewDesk
     from hermes_cron.desks.runs import RunDesk
     from hermes_cron.desks.sessions import SessionDesk
     from hermes_cron.domain.command import ProcessGroup
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from hermes_cron.store.engine import Store
     from hermes_cron.store.jobs import Source, Synced, Understood
     from hermes_cron.store.outbox import DeliveryView
+    from hermes_cron.store.spending import Payer
     from hermes_cron.tools.registry import Registry
     from hermes_cron.upgrade import Upgrade
     from hermes_cron.vault.vault import Vault
@@ -486,16 +488,22 @@ class App:
 
     def purse(self, taken: TakenRun) -> Purse | None:
         """What a language model's calls of this run are paid from, under the caps of now; None where none holds."""
-        from hermes_cron.domain.money import caps
-        from hermes_cron.store.spending import Payer, StorePurse
+        from hermes_cron.store.spending import Payer
 
-        held = caps(taken.job.limits, self.settings_now.budget)
+        return self.purse_of(Payer(run_id=taken.id, fence=taken.fence, job_uid=taken.job_uid), taken.job.limits)
+
+    def purse_of(self, payer: Payer, limits: Limits) -> Purse | None:
+        """The same for whoever pays."""
+        from hermes_cron.domain.money import caps
+        from hermes_cron.store.spending import StorePurse
+
+        held = caps(limits, self.settings_now.budget)
         if not held:
             return None
         return StorePurse(
             self.store,
             self.clock,
-            payer=Payer(run_id=taken.id, fence=taken.fence, job_uid=taken.job_uid),
+            payer=payer,
             caps=held,
             tariff=self.prices.price,
             zone=ZoneInfo(self.settings.timezone),
@@ -605,6 +613,7 @@ class App:
         from hermes_cron.scheduler.service import Plan, Service
 
         emit = self._emit = logs.begin(logs.LogFile(self.home.logs), self.clock, self.redact, tell=tell)
+        sender = self.sender(emit)
         return Service(
             Plan(
                 store=self.store,
@@ -620,12 +629,14 @@ class App:
                 watch=partial(self._watch, emit) if watch else None,
                 signature=lambda: signature(self.home.jobs),
                 housekeep=lambda now: housekeep(self.store, self.home, keep=self.home_keep, emit=emit, now=now),
-                sender=self.sender(emit),
+                sender=sender,
                 keeper=Keeper(lambda: elsewhere(self.home.root, self.clock.now()), self.home.unfinished_change, emit),
                 indexer=Indexer(self._put_in),
                 exporter=self._exporter(),
                 answer_within=self.answer_within,
                 limits=lambda: self.home_limits,
+                reviewer=self.reviews.reviewer(emit, ended=sender.kick),
+                nudge=lambda: self.reviews.nudge,
             )
         )
 
@@ -761,6 +772,13 @@ class App:
         from hermes_cron.desks.memory import MemoryDesk
 
         return MemoryDesk(self)
+
+    @cached_property
+    def reviews(self) -> ReviewDesk:
+        """Looks back at runs, for what is worth keeping."""
+        from hermes_cron.desks.reviews import ReviewDesk
+
+        return ReviewDesk(self)
 
     @cached_property
     def metrics(self) -> MetricsDesk:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hermes_cron.store.approvals import Approval
     from hermes_cron.store.feedback import Said
     from hermes_cron.store.runs import Start
+    from hermes_cron.store.taught import Taught
     from hermes_cron.wiring import App
 
 
@@ -74,6 +75,7 @@ class RunDesk:
             begun=begun,
             answer_within=self._app.answer_within,
             limits=self._app.home_limits,
+            nudge=self._app.reviews.nudge,
         )
         return run_here(self._app.store, start, self._app.clock, here)
 
@@ -106,6 +108,13 @@ class RunDesk:
 
         with self._app.store.read() as conn:
             return views.steps(conn, run_id)
+
+    def taught(self, run_id: str) -> Taught:
+        """What a run taught, who looked back at it, and what people said of it."""
+        from hermes_cron.store import taught
+
+        with self._app.store.read() as conn:
+            return taught.of_run(conn, run_id)
 
     def new_tool_steps(self, run_id: str, seen: dict[str, int]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """The run's row, and its tool calls that ended since ``seen`` (session to seq), which is brought up to date."""

@@ -229,10 +229,7 @@ class SqlJournal:
         if self._begun is not None:
             return self._begun[0]
         with self._store.read() as conn:
-            body = conn.execute(
-                select(_messages.c.body).where(_messages.c.session_id == self.session_id, _messages.c.seq == 0)
-            ).scalar_one()
-        return _header(json.loads(body))
+            return header_of(conn, self.session_id)
 
     def messages(self) -> list[Message]:
         """What is sent of the rows 1.., in order. A reserved result that never came is left out, and a last word that
@@ -503,6 +500,12 @@ def _header(row: dict[str, Any]) -> Header:
     """Of another version's row 0: what it does not have is as it is by default, what is not known here is left out."""
     known = {field.name: row[field.name] for field in fields(Header) if field.name in row}
     return Header(**{**known, "tools": tuple(known.get("tools") or ())})
+
+
+def header_of(conn: Connection, session_id: str) -> Header:
+    """Row 0 of a session."""
+    row = select(_messages.c.body).where(_messages.c.session_id == session_id, _messages.c.seq == 0)
+    return _header(json.loads(conn.execute(row).scalar_one()))
 
 
 def transcript_of(conn: Connection, session_id: str) -> list[Row]:
