@@ -8,17 +8,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from hermes_cron.cli import output, when
+from hermes_cron.cli import output, run_learned, when
 from hermes_cron.cli.context import Cli
 
 if TYPE_CHECKING:
     from hermes_cron.store.outbox import DeliveryView
+    from hermes_cron.store.taught import Taught
     from hermes_cron.store.views import Around
 
 _TEXTS: dict[str, dict[str, str]] = {
     "en": {
         "job": "job", "due": "due", "started": "started", "took": "took", "result": "result", "checked": "checked",
         "sent": "sent", "by": "by", "usage": "usage", "output": "output", "error": "error", "learned": "learned",
+        "routed": "went to", "feedback": "feedback",
         "attempts": "attempts", "taken_over": "taken over", "asked": "asked", "told": "told", "waits": "waits",
         "stop": "stop", "blocked": "blocked", "left_out": "{place}: {kind}; not used",
         "by_hand": "by hand", "late": "late",
@@ -26,7 +28,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "model_calls": "{n} model calls", "model_call": "1 model call",
         "tool_calls": "{n} tool calls", "tool_call": "1 tool call",
         "cost": "{usd} USD", "cost_unknown": "cost unknown",
-        "nothing": "nothing", "nobody": "to nobody", "no_checks": "no checks", "not_judged": "not judged",
+        "nobody": "to nobody", "no_checks": "no checks", "not_judged": "not judged",
         "silent_no_claim": "silent: nothing was claimed",
         "until": " until {until}",
         "nth": "number {n}, since {start}: {state}", "going_on": "going on",
@@ -43,6 +45,7 @@ _TEXTS: dict[str, dict[str, str]] = {
     "zh": {
         "job": "任务", "due": "应于", "started": "开始", "took": "用时", "result": "结果", "checked": "核查",
         "sent": "送达", "by": "执行", "usage": "用量", "output": "输出", "error": "错误", "learned": "学到",
+        "routed": "去向", "feedback": "反馈",
         "attempts": "尝试", "taken_over": "接管", "asked": "询问", "told": "指示", "waits": "等待",
         "stop": "停止", "blocked": "已拦截", "left_out": "{place}：{kind}；未使用",
         "by_hand": "手动", "late": "迟到",
@@ -50,7 +53,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "model_calls": "模型调用 {n} 次", "model_call": "模型调用 1 次",
         "tool_calls": "工具调用 {n} 次", "tool_call": "工具调用 1 次",
         "cost": "{usd} 美元", "cost_unknown": "费用未知",
-        "nothing": "无", "nobody": "无人", "no_checks": "没有核查项", "not_judged": "未核查",
+        "nobody": "无人", "no_checks": "没有核查项", "not_judged": "未核查",
         "silent_no_claim": "静默：没有断言任何结果",
         "until": "，直到 {until}",
         "nth": "第 {n} 次，自 {start}：{state}", "going_on": "进行中",
@@ -70,7 +73,7 @@ _LINE = 300
 _WAITING = "waiting_retry"
 
 
-def facts(row: Mapping[str, Any], around: Around, state: Cli) -> list[tuple[str, str]]:
+def facts(row: Mapping[str, Any], around: Around, taught: Taught, state: Cli) -> list[tuple[str, str]]:
     """In the order in which people ask; what did not happen has no line, what is not known has one."""
     told = _Run(row, around, state)
     lines = [
@@ -90,9 +93,11 @@ def facts(row: Mapping[str, Any], around: Around, state: Cli) -> list[tuple[str,
         ("stop", told.stopped()),
         ("blocked", told.blocked()),
         ("by", row["model"] or "-"),
-        ("usage", told.usage()),
+        ("usage", told.usage() + run_learned.cost(taught, state.lang)),
         ("output", row["output_path"] or "-"),
-        ("learned", told.texts["nothing"]),
+        ("feedback", run_learned.said(taught, state, told.zone)),
+        ("learned", run_learned.learned(taught, state.lang)),
+        ("routed", run_learned.routed(taught, state.lang)),
     ]
     return [(told.texts[label], value) for label, value in lines if value]
 
@@ -112,11 +117,11 @@ class _Run:
         self._row = row
         self._around = around
         self._state = state
-        self._zone = ZoneInfo(state.app.runs.zone_of(row))
+        self.zone = ZoneInfo(state.app.runs.zone_of(row))
         self._spec = json.loads(row["spec"])
 
     def _at(self, instant: datetime) -> str:
-        return when.whole(instant, self._zone, self._state.lang)
+        return when.whole(instant, self.zone, self._state.lang)
 
     def blocked(self) -> str:
         """What the scanner kept out of the prompt."""
@@ -127,7 +132,7 @@ class _Run:
 
     def due(self) -> str:
         due = self._row["scheduled_at"]
-        return f"{self._at(due)} ({self._zone.key})" if due else self.texts["by_hand"]
+        return f"{self._at(due)} ({self.zone.key})" if due else self.texts["by_hand"]
 
     def started(self) -> str:
         started = self._row["started_at"]
@@ -140,7 +145,7 @@ class _Run:
 
     def result(self) -> str:
         reason = f" ({self._row['reason']})" if self._row["reason"] else ""
-        waits = until(self._row, self._zone, self._state.lang, now=self._state.clock.now())
+        waits = until(self._row, self.zone, self._state.lang, now=self._state.clock.now())
         return f"{self._row['state']}{waits}{reason}"
 
     def checked(self) -> str:

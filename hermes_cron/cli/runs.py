@@ -1,4 +1,4 @@
-"""``runs``: list them, show one, trace its steps, tell it something, cancel it."""
+"""``runs``: list them, show one, trace its steps, tell it something, say what was wrong with it, cancel it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from hermes_cron.cli import jobs_known, output, run_facts, run_result, sent, when
+from hermes_cron.cli import jobs_known, output, run_facts, run_learned, run_result, sent, when
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.run_states import known_states
 
 if TYPE_CHECKING:
+    from hermes_cron.store.taught import Taught
     from hermes_cron.store.views import Around
 
 app = typer.Typer(help="List, show, trace, steer and cancel runs.", add_completion=False, no_args_is_help=True)
@@ -121,11 +122,12 @@ def show(run: RunId) -> None:
     state = cli()
     row = state.app.runs.row(run)
     text, around = state.app.runs.report(row), run_result.around_of(state, row["id"])
+    taught = state.app.runs.taught(row["id"])
     if state.json:
-        state.emit_json(_whole(row, text, around) | {"steps": state.app.runs.steps(row["id"])})
+        state.emit_json(_whole(row, text, around, taught) | {"steps": state.app.runs.steps(row["id"])})
         return
     state.out(_TEXTS[state.lang]["run"].format(id=row["id"]))
-    state.out(output.facts(run_facts.facts(row, around, state)))
+    state.out(output.facts(run_facts.facts(row, around, taught, state)))
     steps = state.app.runs.steps(row["id"])
     if steps:
         state.out("\n" + _steps(steps, state, arguments=_SHORT))
@@ -133,10 +135,11 @@ def show(run: RunId) -> None:
         state.out("\n" + text.rstrip("\n"))
 
 
-def _whole(row: Mapping[str, Any], text: str | None, around: Around) -> dict[str, object]:
+def _whole(row: Mapping[str, Any], text: str | None, around: Around, taught: Taught) -> dict[str, object]:
     """What scripts get: the object of ``run --json``, and what only this screen shows."""
     return {
         **run_result.as_json(row, text, around),
+        **run_learned.as_json(taught),
         "attempts": [
             {key: attempt[key] for key in ("number", "started_at", "ended_at", "state", "reason")}
             for attempt in around.attempts

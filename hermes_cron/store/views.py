@@ -101,7 +101,7 @@ class Around:
 
     @property
     def questions(self) -> list[Row]:
-        """Those that nobody has answered."""
+        """Those that nobody has answered; the run waits for them."""
         return [row for row in self.approvals if row["decision"] is None]
 
 
@@ -109,7 +109,8 @@ def around(conn: Connection, run_ids: Sequence[str]) -> dict[str, Around]:
     """For each of these runs."""
     deliveries = outbox.of_runs(conn, run_ids)
     attempts = _by_run(conn, select(_attempts).order_by(_attempts.c.number), run_ids)
-    approvals = _by_run(conn, select(_approvals).order_by(_approvals.c.number), run_ids)
+    of_calls = select(_approvals).where(_approvals.c.learned.is_(None))  # a proposal is what the run learned
+    approvals = _by_run(conn, of_calls.order_by(_approvals.c.number), run_ids)
     security = _by_run(conn, select(_security).order_by(_security.c.id), run_ids)
     return {
         run_id: Around(

@@ -1,0 +1,45 @@
+"""What did a run teach, where did each thing go, who looked back at it, and what did people say of it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from hermes_cron.domain.learning import Kind, Learned, LearnedState
+from hermes_cron.store import feedback, learned, reviews, views
+from hermes_cron.store.feedback import Said
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taught:
+    """Each oldest first. ``reviews`` are rows as ``store.reviews.of_runs`` has them, ``sessions`` those of the run."""
+
+    changes: Sequence[Learned] = ()
+    reviews: Sequence[Row] = ()
+    feedback: Sequence[Said] = ()
+    sessions: Sequence[Row] = ()
+
+    def stands(self, kind: Kind) -> tuple[str, ...]:
+        """The memory files, or the skills, that hold something of this run now, each once."""
+        names = (each.name for each in self.changes if each.kind is kind and each.state is LearnedState.APPLIED)
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def open_review(self) -> Row | None:
+        """One that waits or goes on: what it will teach is not known."""
+        return next((row for row in self.reviews if row["ended_at"] is None), None)
+
+
+def of_run(conn: Connection, run_id: str) -> Taught:
+    """What is known now."""
+    return Taught(
+        changes=learned.of_run(conn, run_id),
+        reviews=reviews.of_runs(conn, [run_id]).get(run_id, ()),
+        feedback=feedback.of_runs(conn, [run_id]).get(run_id, ()),
+        sessions=views.sessions(conn, run_id),
+    )
