@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hermes_cron.cli import jobs_known, run_result
+from hermes_cron.cli import jobs_known, look_back, run_result
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.progress import Progress
 from hermes_cron.errors import HermesCronError, Usage
@@ -173,7 +173,10 @@ def _foreground(state: Cli, start: Start) -> int:
         interrupted, run_id = _here(state, start, progress)
     state.app.send_now(run_id)
     code = run_result.show(state, state.app.runs.row(run_id))
-    return _CTRL_C if interrupted else code
+    if interrupted:
+        return _CTRL_C
+    look_back.here(state, run_id)
+    return code
 
 
 def _here(state: Cli, start: Start, progress: Progress) -> tuple[bool, str]:
