@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hermes_cron.desks.reviews import ReviewDesk
     from hermes_cron.desks.runs import RunDesk
     from hermes_cron.desks.sessions import SessionDesk
+    from hermes_cron.desks.skill_reading import SkillReading
     from hermes_cron.domain.command import ProcessGroup
     from hermes_cron.domain.database import DatabaseConfig
     from hermes_cron.domain.earlier import Report
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from hermes_cron.domain.run import Outcome, TakenRun
     from hermes_cron.domain.target import TargetConfig
     from hermes_cron.domain.transcript import Header, Message, Usage
+    from hermes_cron.experience.skill_index import SkillIndexer
     from hermes_cron.experience.skills import Readings, Root, SkillLibrary
     from hermes_cron.jobs.files import JobFiles
     from hermes_cron.jobs.load import Known
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from hermes_cron.models.prices import Prices
     from hermes_cron.observe.exporter import Exporter
     from hermes_cron.ports import Journal, Purse
-    from hermes_cron.runner.prompt import LastRun
+    from hermes_cron.runner.prompt import LastRun, Remembered
     from hermes_cron.runner.route import Route
     from hermes_cron.runner.runner import PlaybookProgram, Runner
     from hermes_cron.scheduler.owners import Living
@@ -466,6 +468,7 @@ class App:
                 note_security=self.note_security,
                 last_run=self._last_run,
                 earlier=self._earlier,
+                remember=self._remember,
                 run_command=run_command,
                 base_env=command_environment(),
                 redact=self.redact,
@@ -597,6 +600,11 @@ class App:
         from hermes_cron.desks.reports import asked_for
 
         return asked_for(self, taken)
+
+    def _remember(self, taken: TakenRun, route: Route, tools: Collection[str]) -> Remembered:
+        from hermes_cron.desks.remembered import remembered
+
+        return remembered(self, taken, route, tools)
 
     # --- serving ---------------------------------------------------------------------------------------------------
 
@@ -758,6 +766,13 @@ class App:
         from hermes_cron.desks.history import HistoryDesk
 
         return HistoryDesk(self)
+
+    @cached_property
+    def skill_reading(self) -> SkillReading:
+        """Skills as runs look at them, and what runs made of them."""
+        from hermes_cron.desks.skill_reading import SkillReading
+
+        return SkillReading(self)
 
     @cached_property
     def learning(self) -> LearningDesk:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 from hermes_cron.domain.learning import Learn
 
-MEMORY, VIEW, MANAGE = "memory", "skill_view", "skill_manage"
+MEMORY, LIST, VIEW, MANAGE = "memory", "skills_list", "skill_view", "skill_manage"
 """The tools that it speaks of."""
 
 _HEAD = "What this run learns outlasts it only where it is saved, and each kind has one place:"
