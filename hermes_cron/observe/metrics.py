@@ -110,7 +110,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(name="hermes_cron_memory_limit_chars", type=_G, says="Characters that it may have.",
            labels={"store": ("memory", "user")}),
     Metric(name="hermes_cron_reviews_total", type=_C, says="Looks back at runs by how they ended.",
-           labels={"outcome": ("ok", "noop", "failed", "refused")}),
+           labels={"outcome": ("ok", "noop", "failed", "exhausted", "refused")}),
     Metric(name="hermes_cron_review_noop_total", type=_C, says="Looks back that found nothing to keep."),
     Metric(name="hermes_cron_snapshot_last_success_timestamp_seconds", type=_G, says="When the last snapshot was."),
     Metric(name="hermes_cron_snapshot_store_bytes", type=_G, says="Bytes of the history on disk."),

@@ -32,6 +32,9 @@ _learned = LearnedRow.__table__  # type: ignore[attr-defined]
 AT_MOST = 3
 """A review whose process died so often is not gone on with: something in it kills its process."""
 
+NOOP = "noop"
+"""The outcome, as it is counted, of one that ended well and found nothing to keep."""
+
 IS_OPEN = _reviews.c.ended_at.is_(None)
 Row = dict[str, Any]
 
@@ -231,8 +234,9 @@ def _end(conn: Connection, row: RowMapping, reviewed: Reviewed, now: datetime) -
     if session is not None:
         conn.execute(update(_sessions).where(_sessions.c.id == session).values(ended_at=now))
     made = changes(conn, row["number"])
-    raises: list[counters.Raise] = [(counters.REVIEWS, {"outcome": reviewed.state.value}, 1)]
-    if reviewed.state is ReviewState.OK and not made:
+    noop = reviewed.state is ReviewState.OK and not made
+    raises: list[counters.Raise] = [(counters.REVIEWS, {"outcome": NOOP if noop else reviewed.state.value}, 1)]
+    if noop:
         raises.append((counters.NOOPS, {}, 1))
     counters.raise_by(conn, [*raises, *spending.totals(used)])
     return made
