@@ -48,12 +48,12 @@ class LearningDesk:
     def __init__(self, app: App) -> None:
         self._app = app
 
-    def doors(self, taken: TakenRun, session_id: str | None = None) -> Doors:
-        """What a run of a job may learn with."""
+    def doors(self, taken: TakenRun, session_id: str | None = None, actor: str = "run") -> Doors:
+        """What a run of a job may learn with, or who saves its memory before a compaction (``flush``)."""
         job = taken.job
         return self.of(
             Author(
-                actor="run",
+                actor=actor,
                 run_id=taken.id,
                 job_uid=taken.job_uid,
                 job_name=job.name,
@@ -65,7 +65,7 @@ class LearningDesk:
 
     def of(self, author: Author) -> Doors:
         """What an author may learn with."""
-        return Doors(memory=self._app.memory.door(author))
+        return Doors(memory=self._app.memory.door(author), skills=self._app.skill_reading.door(author))
 
     def write(self, author: Author, key: str | None, lesson: Lesson) -> Learned:
         """Change the home, or propose it where the job says so. Raises what the history raises, with nothing changed.

@@ -74,7 +74,7 @@ class Prices:
 
     def price(self, model: str) -> Price | None:
         """None for a model that nobody priced."""
-        return next((self._table[name] for name in _spellings(model) if name in self._table), None)
+        return next((self._table[name] for name in spellings(model) if name in self._table), None)
 
     def cost(self, model: str, usage: Usage) -> float | None:
         """USD of one call, None when the price is unknown."""
@@ -84,10 +84,11 @@ class Prices:
 
 def same(model: str, other: str) -> bool:
     """Whether two names are of one model, as far as sellers and dates in names go."""
-    return not set(_spellings(model)).isdisjoint(_spellings(other))
+    return not set(spellings(model)).isdisjoint(spellings(other))
 
 
-def _spellings(model: str) -> list[str]:
+def spellings(model: str) -> list[str]:
+    """Names under which a model may be listed: as it is written, then without seller and date."""
     name = model.strip().lower()
     return [
         spelling[len(seller) :]

@@ -14,11 +14,14 @@ from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from hermes_cron import files
+from hermes_cron.agent.compaction_side import Beside
 from hermes_cron.agent.context_files import find
+from hermes_cron.agent.fitting import Fit
 from hermes_cron.agent.loop import AgentRun, run_agent
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.check import CheckResult
 from hermes_cron.domain.command import Flag, ProcessGroup, RunCommand
+from hermes_cron.domain.compaction import said
 from hermes_cron.domain.earlier import Report, fitted
 from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.fault import failed
@@ -32,6 +35,7 @@ from hermes_cron.experience.skills import SkillLibrary
 from hermes_cron.home import Home
 from hermes_cron.ports import Checks, Clock, Databases, Emit, Fenced, Journal, Model, Purse
 from hermes_cron.runner import ended, outputs
+from hermes_cron.runner.compacting import Compaction
 from hermes_cron.runner.guidance import guidance
 from hermes_cron.runner.prompt import (
     NOTHING_REMEMBERED,
@@ -99,6 +103,7 @@ class Parts:
     it. ``redact`` hides the vault's values in whatever is stored or sent. ``default_model`` None: no model.
     ``targets`` are the names of those that there are now. ``purse`` is None for a run that no cap applies to.
     ``keep_pins``, ``note_group`` and ``drift`` are those of ``Proof``. ``note_security`` makes known what was blocked.
+    ``compaction`` None: requests grow as long as a run goes on.
     """
 
     home: Home
@@ -128,6 +133,7 @@ class Parts:
     actions: Actions
     sessions: Lookup | None = None
     doors: Callable[[TakenRun], Doors] = lambda _: NO_DOORS
+    compaction: Compaction | None = None
     remember: Remember = lambda taken, route, tools: NOTHING_REMEMBERED
 
 
@@ -265,7 +271,7 @@ class Runner:
         """A playbook is told nothing: its steps say the same again."""
         if session.header.playbook is not None or going.cancel.is_set() or outcome.state is not RunState.OK:
             return False
-        return wants_more(going.taken, outcome, session.journal.messages)
+        return wants_more(going.taken, outcome, lambda: said(session.journal.transcript()))
 
     def _agent(self, going: Going, session: _Session) -> Outcome:
         """The loop, from where the session stands to its end or its next pause. A playbook costs nothing."""
@@ -284,9 +290,29 @@ class Runner:
                 models=taken.job.fallback_models if asks_a_model else (),
                 purse=self._parts.purse(taken) if asks_a_model else None,
                 max_tokens=int(header.parameters.get("max_tokens") or 0),
+                fit=self._fit(going, session) if asks_a_model else None,
             )
         )
         return ended.outcome_of(result, header)
+
+    def _fit(self, going: Going, session: _Session) -> Fit | None:
+        """What keeps a long run within its model's window; what it asks beside the run, the run pays."""
+        parts, header = self._parts, session.header
+        if parts.compaction is None:
+            return None
+        beside = Beside(
+            journal=session.journal,
+            model=session.model,
+            name=parts.compaction.asked(header.model),
+            parameters=header.parameters,
+            deadline=going.end,
+            cancel=going.cancel,
+            emit=going.emit,
+            timeout_s=parts.model_timeout_s,
+            purse=parts.purse(going.taken),
+            memory=parts.compaction.memory(going.taken, session.toolbox),
+        )
+        return parts.compaction.fit(beside)
 
     def _begun(self, going: Going, stack: ExitStack) -> _Session:
         prepared = self.prepare(going, stack)
