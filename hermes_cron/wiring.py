@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     from hermes_cron.jobs.watch import Watcher
     from hermes_cron.models.endpoint import Endpoint
     from hermes_cron.models.prices import Prices
+    from hermes_cron.models.windows import Windows
     from hermes_cron.observe.exporter import Exporter
     from hermes_cron.ports import Journal, Purse
+    from hermes_cron.runner.compacting import Compaction
     from hermes_cron.runner.prompt import LastRun, Remembered
     from hermes_cron.runner.route import Route
     from hermes_cron.runner.runner import PlaybookProgram, Runner
@@ -199,6 +201,13 @@ class App:
             library = SkillLibrary(self._skill_roots, self._skill_readings)
             self._skills_read = now, library
         return library
+
+    @cached_property
+    def skill_indexer(self) -> SkillIndexer:
+        """What finds skills by what is to be done; keeps what it read of the library."""
+        from hermes_cron.experience.skill_index import SkillIndexer
+
+        return SkillIndexer()
 
     @cached_property
     def _skill_roots(self) -> tuple[Root, ...]:
@@ -476,8 +485,41 @@ class App:
                 actions=self.actions,
                 sessions=Lookup(search=self.sessions.search, around=self.sessions.around),
                 doors=self.learning.doors,
+                compaction=self._compaction(settings),
             )
         )
+
+    def _compaction(self, settings: Settings) -> Compaction:
+        from hermes_cron.agent.fitting import Window
+        from hermes_cron.context_engines import engine_of
+        from hermes_cron.domain.compaction import Ends
+        from hermes_cron.runner.compacting import Compaction
+
+        said = settings.compaction
+        return Compaction(
+            engine=engine_of(said.engine),
+            window=Window(
+                of=self.window_of,
+                learn=self.windows.learn,
+                soft_percent=said.at_percent,
+                hard_percent=said.hard_percent,
+            ),
+            ends=Ends(head=said.keep_head, tail=said.keep_tail),
+            auxiliary=settings.model.auxiliary,
+            doors=partial(self.learning.doors, actor="flush"),
+        )
+
+    def window_of(self, model: str) -> int:
+        """How many tokens a model reads at once, as far as is known."""
+        said = self.settings_now.model
+        return self.windows.of(model, configured=said.window, of=said.name)
+
+    @cached_property
+    def windows(self) -> Windows:
+        """What models read at once, and what their servers said of it while this process lives."""
+        from hermes_cron.models.windows import Windows
+
+        return Windows()
 
     @property
     def prices(self) -> Prices:
