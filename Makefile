@@ -11,7 +11,7 @@ demo: $(VENV)/.ready
 	@$(RUN) $(BIN)/python -m hermes_cron.demo
 
 test: $(VENV)/.ready-dev
-	@scripts/debian-packages postgresql strace
+	@scripts/debian-packages postgresql prometheus strace
 	$(RUN) $(BIN)/python -m pytest -q -n auto $(PYTEST)
 
 check: $(VENV)/.ready-dev

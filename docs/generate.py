@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: commands, settings, exit codes, events.
+"""Write what is made from the code: the pages of commands, settings, exit codes, events, metrics, and dashboards/.
 
 ``python docs/generate.py`` writes them; ``--check`` writes nothing and ends with 1 when one is out of date.
 """
@@ -21,9 +21,10 @@ from hermes_cron.cli.commands import COMMANDS, NOUN_ALIASES, PURPOSES, VERB_ALIA
 from hermes_cron.cli.groups import load
 from hermes_cron.domain import event
 from hermes_cron.errors import HermesCronError
-from hermes_cron.observe import metrics
+from hermes_cron.observe import dashboards, metrics, rules
 
 DOCS = Path(__file__).parent
+DASHBOARDS = DOCS.parent / "dashboards"
 NOTE = "<!-- Made by docs/generate.py; do not edit. -->"
 
 _TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
@@ -198,13 +199,16 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[s
 
 
 def main(argv: list[str]) -> int:
-    stale = [name for name, text in pages().items() if _read(DOCS / name) != text]
+    made = {DOCS / name: text for name, text in pages().items()}
+    made |= {DASHBOARDS / name: text for name, text in {**dashboards.files(), **rules.files()}.items()}
+    stale = [path.relative_to(DOCS.parent) for path, text in made.items() if _read(path) != text]
     if "--check" in argv:
-        for name in stale:
-            print(f"docs/{name} is out of date: make docs", file=sys.stderr)  # noqa: T201
+        for path in stale:
+            print(f"{path} is out of date: make docs", file=sys.stderr)  # noqa: T201
         return 1 if stale else 0
-    for name, text in pages().items():
-        (DOCS / name).write_text(text, encoding="utf-8")
+    for path, text in made.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     return 0
 
 

@@ -39,7 +39,7 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
     "operation": (
         "运维",
         (
-            "init", "serve", "status", "doctor", "usage", "metrics", "logs", "model", "tools", "config", "scan", "dev",
+            "init", "serve", "status", "doctor", "usage", "metrics", "dashboards", "logs", "model", "tools", "config", "scan", "dev",
             "completion",
         ),
     ),
@@ -96,6 +96,9 @@ COMMANDS: dict[str, Entry] = {
     "doctor": Entry("doctor", "Is the home sound, and what mends it", "主目录是否完好，如何修复"),
     "usage": Entry("usage", "What runs used: tokens and money", "各次运行的用量与费用"),
     "metrics": Entry("metrics", "What a Prometheus scrapes, printed", "打印 Prometheus 抓取到的指标"),
+    "dashboards": Entry(
+        "dashboards", "Grafana dashboards and Prometheus rules", "Grafana 仪表盘与 Prometheus 规则", noun=True
+    ),
     "logs": Entry("logs", "The scheduler's log lines", "调度器日志"),
     "model": Entry("model", "Show, list, set and test the model", "查看、列出、设置和测试模型", noun=True),
     "tools": Entry("tools", "Tools that runs may be given", "可供运行使用的工具", noun=True),

@@ -28,7 +28,7 @@ def pages() -> dict[str, str]:
     return _pages()
 
 
-@pytest.mark.parametrize("name", ["commands.md", "settings.md", "exit-codes.md", "events.md"])
+@pytest.mark.parametrize("name", ["commands.md", "settings.md", "exit-codes.md", "events.md", "metrics.md"])
 def test_a_generated_page_is_up_to_date(pages: dict[str, str], name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == pages[name], f"docs/{name} is out of date: make docs"
 
