@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from hermes_cron.cli import jobs_known, output, run_facts, run_learned, run_result, sent, when
+from hermes_cron.cli import jobs_known, output, run_facts, run_feedback, run_learned, run_result, sent, when
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.run_states import known_states
 
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from hermes_cron.store.views import Around
 
 app = typer.Typer(help="List, show, trace, steer and cancel runs.", add_completion=False, no_args_is_help=True)
+app.command("feedback", help=run_feedback.HELP)(run_feedback.feedback)
 
 HELP_ZH = {
     "List, show, trace, steer and cancel runs.": "列出、查看、追踪、引导和取消运行。",
+    **run_feedback.HELP_ZH,
     "Runs, newest first.": "运行列表，最新的在前。",
     "One run: when, how it ended, its steps and its report.": "一次运行：时间、结果、步骤和报告。",
     "Every model and tool call with arguments, sizes and times.": "每次模型与工具调用的参数、大小和时间。",
