@@ -497,7 +497,7 @@ class App:
 
         said = settings.compaction
         return Compaction(
-            engine=engine_of(said.engine),
+            engine=lambda bench: engine_of(said.engine)(bench),
             window=Window(
                 of=self.window_of,
                 learn=self.windows.learn,
