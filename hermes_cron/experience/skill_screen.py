@@ -64,12 +64,12 @@ def screen(folder: Path) -> tuple[SkillFinding, ...]:
 
 def texts(folder: Path) -> Iterator[tuple[str, str]]:
     """Every file's path below the folder and its text."""
-    for path in _files(folder):
+    for path in files_of(folder):
         yield path.relative_to(folder).as_posix(), _text(path)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """In order; links that leave the folder are not followed, as no reader of a skill follows them."""
+def files_of(folder: Path) -> Iterator[Path]:
+    """All files, in order; links that leave the folder are not followed, as no reader of a skill follows them."""
     root, count = folder.resolve(), 0
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
@@ -83,7 +83,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _marks(folder: Path) -> Iterator[tuple[str, int, int, int, int]]:
-    for path in _files(folder):
+    for path in files_of(folder):
         try:
             stat = path.stat()
         except OSError:
