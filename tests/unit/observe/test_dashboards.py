@@ -72,7 +72,7 @@ def test_a_dashboard_can_be_imported(name: str) -> None:
     assert len(board["uid"]) <= 40
     ids = [panel["id"] for panel in board["panels"]]
     assert len(ids) == len(set(ids))
-    assert [it["name"] for it in board["templating"]["list"]][0] == "DS_PROMETHEUS"
+    assert board["templating"]["list"][0]["name"] == "DS_PROMETHEUS"
     places = [panel["gridPos"] for panel in board["panels"]]
     assert all(place["x"] + place["w"] <= 24 for place in places)
     for one, other in combinations(places, 2):
