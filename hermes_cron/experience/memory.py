@@ -164,7 +164,7 @@ def _lines(text: str) -> list[str]:
 
 def content(text: str) -> str:
     """The entry as it will be read back. Raises ``MemoryDelimiterInContent``, and ``Usage`` for nothing at all."""
-    entry = "\n".join(_lines(text.encode("utf-8", "replace").decode("utf-8"))).strip()
+    entry = "\n".join(_lines(text.encode("utf-8", "replace").decode("utf-8").replace("\ufeff", ""))).strip()
     if not entry:
         raise Usage("an entry of the memory must say something", hint="remove takes an entry away")
     if any(line.strip() == SIGN for line in _lines(entry)):

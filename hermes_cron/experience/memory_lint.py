@@ -103,7 +103,7 @@ _STRONG = re.compile(
     re.I | re.S,
 )
 _THAT = re.compile(r"(?:please\s+)?(?:make\s+sure|be\s+sure|ensure|remember)(?:\s+that)?\s+(?P<rest>\w.*)", re.I | re.S)
-_PLAIN = re.compile(r"(?:please\s+)?(?P<rest>[A-Za-z]+\s+\S.*)", re.S)
+_PLAIN = re.compile(r"(?:please\s+)?(?P<rest>[A-Za-z]+\s+\S.*)", re.I | re.S)
 _A_NOUN = re.compile(
     r"[A-Za-z]+\s+(?:of\s|[\w./-]+:\s|(?:[\w./-]+\s+){0,3}(?:is|are|was|were|has|have|had|lives?|runs?|takes?)\b)"
 )
