@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hermes_cron.desks.runs import RunDesk
     from hermes_cron.desks.sessions import SessionDesk
     from hermes_cron.desks.skill_reading import SkillReading
+    from hermes_cron.desks.skills import SkillDesk
     from hermes_cron.domain.command import ProcessGroup
     from hermes_cron.domain.database import DatabaseConfig
     from hermes_cron.domain.earlier import Report
@@ -201,6 +202,11 @@ class App:
             library = SkillLibrary(self._skill_roots, self._skill_readings)
             self._skills_read = now, library
         return library
+
+    def skills_now(self) -> SkillLibrary:
+        """The same as they are at this moment: for who changes one, or has just changed one."""
+        self._skills_read = (0.0, None)
+        return self.read_skills()
 
     @cached_property
     def skill_indexer(self) -> SkillIndexer:
@@ -815,6 +821,13 @@ class App:
         from hermes_cron.desks.skill_reading import SkillReading
 
         return SkillReading(self)
+
+    @cached_property
+    def skill_desk(self) -> SkillDesk:
+        """Changes of skills, by runs and by people."""
+        from hermes_cron.desks.skills import SkillDesk
+
+        return SkillDesk(self)
 
     @cached_property
     def learning(self) -> LearningDesk:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,11 @@ class LearningDesk:
 
     def of(self, author: Author) -> Doors:
         """What an author may learn with."""
-        return Doors(memory=self._app.memory.door(author), skills=self._app.skill_reading.door(author))
+        desk = self._app.skill_desk
+        skills = replace(
+            self._app.skill_reading.door(author), write=desk.writer(author), probe=partial(desk.probe, author)
+        )
+        return Doors(memory=self._app.memory.door(author), skills=skills)
 
     def write(self, author: Author, key: str | None, lesson: Lesson) -> Learned:
         """Change the home, or propose it where the job says so. Raises what the history raises, with nothing changed.
