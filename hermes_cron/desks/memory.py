@@ -57,8 +57,8 @@ _TRIES = 3
 _SKILL_HINT = "make it a skill (docs/formats/skills.md; an agent: skill_manage), and note here that there is one"
 
 
-class _NothingToDo(Exception):
-    """With the lock held, all of it is there already."""
+class _NothingToDo(Conflict):
+    """With the lock held, all of it is there already: somebody else wrote it meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,24 +143,26 @@ class MemoryDesk:
         return next(iter(found.items()))
 
     def carry_out(self, target: Target, operations: Sequence[Operation]) -> Done:
-        """A person's operations. One that lost against a save of these moments is tried again on what was saved."""
-        for left in reversed(range(_TRIES)):
-            judged = self._judged(target, operations, None)
-            if not judged.planned.lines:
-                return self._done(judged, None)
-            try:
-                made = self._app.change(_reason(operations), partial(self._edits, target, operations, []))
-            except _NothingToDo:
-                continue
-            except Conflict:
-                if not left:
-                    raise
-                continue
-            return self._done(judged, made)
-        return self._done(self._judged(target, operations, None), None)
+        """A person's operations. One that lost against a save of these moments is tried again on what was saved.
 
-    @staticmethod
-    def _done(judged: _Judged, made: str | None) -> Done:
+        Raises ``Conflict`` where the entry that was meant is gone by then.
+        """
+        lost: Conflict | None = None
+        for _ in range(_TRIES):
+            try:
+                return self._tried(target, operations)
+            except Conflict as error:
+                lost = error
+            except (NotFound, NameAmbiguous):
+                if lost is None:
+                    raise
+        raise lost or Conflict(f"{target.file} changes all the time just now", hint="try again")
+
+    def _tried(self, target: Target, operations: Sequence[Operation]) -> Done:
+        judged = self._judged(target, operations, None)
+        made = None
+        if judged.planned.lines:
+            made = self._app.change(_reason(operations), partial(self._edits, target, operations, []))
         return Done(
             planned=judged.planned, remarks=judged.remarks, warnings=judged.warnings, lost=judged.lost, snapshot=made
         )
@@ -291,7 +293,7 @@ class MemoryDesk:
                 f"{target.file} was changed meanwhile: {error.message}", hint="look at it, then try again"
             ) from error
         if not plan.lines:
-            raise _NothingToDo
+            raise _NothingToDo(f"{target.file} says all of it already", hint="hermes-cron memory list")
         lines[:] = plan.lines
         edits = {target.path: Put(data=file_of(plan.after.entries, memory.limit), before=data)}
         if plan.archived:
