@@ -66,6 +66,13 @@ def is_time_zone(value: str) -> str | None:
     return None
 
 
+def is_engine(value: str) -> str | None:
+    """None for the name of a context engine, or a place in an installed package."""
+    if value in {"summary", "digest"} or re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", value):
+        return None
+    return f'must be summary, digest or MODULE:NAME, not "{value}"'
+
+
 def is_http_url(value: str) -> str | None:
     """None for an absolute http or https URL without a password in it."""
     try:
@@ -159,8 +166,8 @@ SETTINGS: tuple[Setting, ...] = (
             says="Model calls that one look back may use."),
     Setting(name="learning.notice", type=str, default="delivery", choices=("delivery", "now", "off"),
             says="When the job's targets hear of what was learned: with its next message, at once, never."),
-    Setting(name="compaction.engine", type=str, default="summary",
-            says="What makes a long transcript fit the model's window."),
+    Setting(name="compaction.engine", type=str, default="summary", check=is_engine,
+            says="What makes a long transcript fit the window: summary, digest (asks no model), or MODULE:NAME."),
     Setting(name="compaction.at_percent", type=int, default=50, low=5, high=95,
             says="Share of the window from which a transcript is compacted before a call."),
     Setting(name="compaction.hard_percent", type=int, default=85, low=10, high=99,

@@ -13,15 +13,13 @@ SUMMARY, DIGEST = "summary", "digest"
 _HINT = "compaction.engine is summary, digest, or MODULE:NAME of an installed package: docs/compaction.md"
 
 
-def engine_of(name: str) -> Callable[[Bench], ContextEngine]:
-    """What makes a session's engine. Raises ``ConfigError`` where there is none of that name."""
-    from hermes_cron.agent.compaction import SummaryEngine
+def engine(name: str, bench: Bench) -> ContextEngine:
+    """The engine of one session. Raises ``ConfigError`` where there is none of that name."""
+    if name in (SUMMARY, DIGEST):
+        from hermes_cron.agent.compaction import SummaryEngine
 
-    if name == SUMMARY:
-        return SummaryEngine
-    if name == DIGEST:
-        return lambda bench: SummaryEngine(replace(bench, summarise=None))
-    return _installed(name)
+        return SummaryEngine(bench if name == SUMMARY else replace(bench, summarise=None))
+    return _installed(name)(bench)
 
 
 def _installed(name: str) -> Callable[[Bench], ContextEngine]:

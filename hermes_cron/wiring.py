@@ -497,13 +497,13 @@ class App:
 
     def _compaction(self, settings: Settings) -> Compaction:
         from hermes_cron.agent.fitting import Window
-        from hermes_cron.context_engines import engine_of
+        from hermes_cron.context_engines import engine
         from hermes_cron.domain.compaction import Ends
         from hermes_cron.runner.compacting import Compaction
 
         said = settings.compaction
         return Compaction(
-            engine=lambda bench: engine_of(said.engine)(bench),
+            engine=partial(engine, said.engine),
             window=Window(
                 of=self.window_of,
                 learn=self.windows.learn,
