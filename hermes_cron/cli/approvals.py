@@ -1,4 +1,5 @@
-"""``approvals``: the questions that runs wait with, and one of them with everything that is known."""
+"""``approvals``: what runs ask a person, and one question with everything that is known: of a call, the evidence; of
+something to be learned, the lines that would change."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from hermes_cron.cli import output, when
 from hermes_cron.cli.context import Cli, cli
 
 if TYPE_CHECKING:
+    from hermes_cron.domain.learning import Learned
     from hermes_cron.store.approvals import Approval
 
 app = typer.Typer(help="Questions of runs that wait for a person.", add_completion=False, no_args_is_help=True)
@@ -39,6 +41,9 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "by": "{answer} by {by}, {at}", "at": "{answer}, {at}",
         "approve": "approve {id}  it did not happen: the run does it now",
         "deny": "deny {id}     it happened, or must not: the run goes on without it",
+        "change": "change", "lines": "lines", "undo": "undo",
+        "approve_learned": "approve {id}  it is learned now, in your name",
+        "deny_learned": "deny {id}     it is not learned",
     },
     "zh": {
         "headers": ("编号", "任务", "运行", "调用", "提问于", "回答"),
@@ -53,6 +58,9 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "by": "{answer}，{by}，{at}", "at": "{answer}，{at}",
         "approve": "approve {id}  它没有发生：现在执行",
         "deny": "deny {id}     它已发生，或不应执行：运行跳过它",
+        "change": "改动", "lines": "内容", "undo": "撤销",
+        "approve_learned": "approve {id}  现在以您的名义学习它",
+        "deny_learned": "deny {id}     不学习它",
     },
 }  # fmt: skip
 
@@ -106,31 +114,56 @@ def _answer(asked: Approval, state: Cli, zone: ZoneInfo) -> str:
 def show(word: Word) -> None:
     state = cli()
     asked = state.app.runs.approval(word)
+    change = state.app.runs.proposal(asked)
     if state.json:
-        state.emit_json(as_json(asked))
+        state.emit_json(as_json(asked, change))
         return
     state.out(asked.id)
-    state.out(output.facts(_facts(asked, state)))
+    state.out(output.facts(_facts(asked, state) if change is None else _of_change(asked, change, state)))
     if asked.decision is None:
-        texts = _TEXTS[state.lang]
+        texts, form = _TEXTS[state.lang], "{}" if change is None else "{}_learned"
         state.out("")
-        state.out("hermes-cron " + texts["approve"].format(id=asked.id))
-        state.out("hermes-cron " + texts["deny"].format(id=asked.id))
+        for verb in ("approve", "deny"):
+            state.out("hermes-cron " + texts[form.format(verb)].format(id=asked.id))
+
+
+def _of_change(asked: Approval, change: Learned, state: Cli) -> list[tuple[str, str]]:
+    """Of a proposal: what would change, line by line, and where it comes from."""
+    from hermes_cron.domain import notice_learned
+
+    texts = _TEXTS[state.lang]
+    lines = "\n".join(map(output.one_line, change.lines))
+    facts = [
+        (texts["job"], asked.job_name),
+        (texts["run"], asked.run_id),
+        (texts["change"], notice_learned.what(change, state.lang)),
+        (texts["lines"], lines),
+        (texts["known"], notice_learned.source(change, state.lang)),
+        *_answered(asked, state),
+        (texts["undo"], notice_learned.undo(change)),
+    ]
+    return [(label, value) for label, value in facts if value]
 
 
 def _facts(asked: Approval, state: Cli) -> list[tuple[str, str]]:
+    texts = _TEXTS[state.lang]
+    return [
+        (texts["job"], asked.job_name),
+        (texts["run"], asked.run_id),
+        (texts["call"], output.one_line(f"{asked.tool} {asked.arguments}")),
+        *((texts["known"], output.one_line(line)) for line in asked.evidence),
+        *_answered(asked, state),
+    ]
+
+
+def _answered(asked: Approval, state: Cli) -> list[tuple[str, str]]:
+    """When it was asked, and what the answer is, or until when it waits for one."""
     texts, zone = _TEXTS[state.lang], ZoneInfo(state.settings.timezone)
 
     def at(instant: datetime) -> str:
         return when.whole(instant, zone, state.lang)
 
-    pairs = [
-        (texts["job"], asked.job_name),
-        (texts["run"], asked.run_id),
-        (texts["call"], output.one_line(f"{asked.tool} {asked.arguments}")),
-        *((texts["known"], output.one_line(line)) for line in asked.evidence),
-        (texts["asked"], f"{at(asked.asked_at)} ({zone.key})"),
-    ]
+    pairs = [(texts["asked"], f"{at(asked.asked_at)} ({zone.key})")]
     if asked.decision is not None:
         pairs.append((texts["answer"], _answer(asked, state, zone)))
     elif asked.expires_at <= state.clock.now():
@@ -143,8 +176,10 @@ def _facts(asked: Approval, state: Cli) -> list[tuple[str, str]]:
     return pairs
 
 
-def as_json(asked: Approval) -> dict[str, object]:
-    """The object of ``--json``, of one and in lists."""
+def as_json(asked: Approval, change: Learned | None = None) -> dict[str, object]:
+    """The object of ``--json``, of one and in lists. ``change``: what a proposal would do."""
+    from hermes_cron.cli import run_learned
+
     return {
         "id": asked.id,
         "run_id": asked.run_id,
@@ -158,4 +193,5 @@ def as_json(asked: Approval) -> dict[str, object]:
         "decided_at": asked.decided_at,
         "decided_by": asked.decided_by,
         "reason": asked.reason,
+        "learned": asked.learned if change is None else run_learned.change_json(change),
     }

@@ -1,4 +1,4 @@
-"""``approve ID``: the call did not happen, the run does it."""
+"""``approve ID``: the call did not happen, the run does it; what was proposed to be learned is learned now."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hermes_cron.cli import approvals
+from hermes_cron.cli import approvals, output
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.who import person
 
 if TYPE_CHECKING:
+    from hermes_cron.domain.learning import Learned
     from hermes_cron.store.approvals import Approval
 
-app = typer.Typer(help="It did not happen: the run does it now.", add_completion=False)
+HELP = "Yes: the run does it, or it is learned."
+app = typer.Typer(help=HELP, add_completion=False)
 
 HELP_ZH = {
-    "It did not happen: the run does it now.": "批准：它没有发生，现在执行。",
+    HELP: "同意：运行执行它，或学习它。",
     "The question, such as a91.": "问题编号，例如 a91。",
 }
 
@@ -26,17 +28,23 @@ _TEXTS = {
         "denied": "{id} denied: run {run} goes on without it",
         "waits": "run {run} still waits for {others}",
         "no_serve": "nothing runs it now: hermes-cron serve",
+        "approved_change": "{id} approved: {what} is learned{undo}",
+        "denied_change": "{id} denied: {what} is not learned",
+        "undo": "; undo: {command}",
     },
     "zh": {
         "approved": "{id} 已批准：运行 {run} 将执行它并继续",
         "denied": "{id} 已拒绝：运行 {run} 跳过它继续",
         "waits": "运行 {run} 仍在等待 {others}",
         "no_serve": "当前没有调度器执行它：hermes-cron serve",
+        "approved_change": "{id} 已批准：已学习{what}{undo}",
+        "denied_change": "{id} 已拒绝：不学习{what}",
+        "undo": "；撤销：{command}",
     },
 }
 
 
-@app.command("approve", help="It did not happen: the run does it now.")
+@app.command("approve", help=HELP)
 def approve(
     word: Annotated[str, typer.Argument(metavar="ID", help="The question, such as a91.")],
 ) -> None:
@@ -46,7 +54,11 @@ def approve(
 
 def said(state: Cli, asked: Approval) -> None:
     """What the answer does, and what is still in its way."""
-    others = [each.id for each in state.app.runs.approvals() if each.run_id == asked.run_id]
+    change = state.app.runs.proposal(asked)
+    if change is not None:
+        _of_change(state, asked, change)
+        return
+    others = [each.id for each in state.app.runs.approvals() if each.run_id == asked.run_id and each.learned is None]
     if state.json:
         state.emit_json(approvals.as_json(asked) | {"still_open": others})
         return
@@ -56,3 +68,18 @@ def said(state: Cli, asked: Approval) -> None:
         state.note(texts["waits"].format(run=asked.run_id, others=" ".join(others)))
     elif not state.app.serving():
         state.note(texts["no_serve"])
+
+
+def _of_change(state: Cli, asked: Approval, change: Learned) -> None:
+    from hermes_cron.domain import notice_learned
+
+    if state.json:
+        state.emit_json(approvals.as_json(asked, change))
+        return
+    texts, command = _TEXTS[state.lang], notice_learned.undo(change)
+    told = texts[f"{asked.decision}_change"].format(
+        id=asked.id,
+        what=notice_learned.what(change, state.lang),
+        undo=texts["undo"].format(command=command) if command else "",
+    )
+    state.out(output.one_line(told))

@@ -67,8 +67,8 @@ COMMANDS: dict[str, Entry] = {
         "sessions", "What was said in runs: search, show, export", "运行中说过的话：搜索、查看、导出", noun=True
     ),
     "approvals": Entry("approvals", "Questions of runs that wait for a person", "等待人回答的运行", noun=True),
-    "approve": Entry("approve", "It did not happen: the run does it now", "批准：它没有发生，现在执行"),
-    "deny": Entry("deny", "It happened, or must not: the run goes on without it", "拒绝：已发生或不应执行，运行跳过它"),
+    "approve": Entry("approve", "Yes: the run does it, or it is learned", "同意：运行执行它，或学习它"),
+    "deny": Entry("deny", "No: the run goes on without it, or nothing is learned", "拒绝：运行跳过它，或不学习"),
     "incidents": Entry("incidents", "Failures that are not solved yet", "尚未解决的故障", noun=True),
     "skills": Entry(
         "skills",

@@ -1,4 +1,4 @@
-"""``deny ID``: the call happened, or must not; the run goes on without it."""
+"""``deny ID``: the call happened, or must not, and the run goes on without it; what was proposed is not learned."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from hermes_cron.cli.context import cli
 from hermes_cron.cli.who import person
 from hermes_cron.errors import Usage
 
-app = typer.Typer(help="It happened, or must not: the run goes on without it.", add_completion=False)
+HELP = "No: the run goes on without it, or nothing is learned."
+app = typer.Typer(help=HELP, add_completion=False)
 
 HELP_ZH = {
-    "It happened, or must not: the run goes on without it.": "拒绝：它已发生或不应执行，运行跳过它继续。",
+    HELP: "拒绝：运行跳过它，或不学习。",
     "The question, such as a91.": "问题编号，例如 a91。",
     "Why; the agent is told.": "原因；会告知智能体。",
 }
 _LONGEST = 1_000
 
 
-@app.command("deny", help="It happened, or must not: the run goes on without it.")
+@app.command("deny", help=HELP)
 def deny(
     word: Annotated[str, typer.Argument(metavar="ID", help="The question, such as a91.")],
     reason: Annotated[str | None, typer.Argument(help="Why; the agent is told.")] = None,

@@ -13,6 +13,7 @@ from hermes_cron.ports import Emit
 if TYPE_CHECKING:
     from hermes_cron.domain.command import Flag
     from hermes_cron.domain.job import Job
+    from hermes_cron.domain.learning import Learned
     from hermes_cron.domain.run import Outcome, TakenRun
     from hermes_cron.store.approvals import Approval
     from hermes_cron.store.feedback import Said
@@ -224,6 +225,15 @@ class RunDesk:
 
         with self._app.store.read() as conn:
             return approvals.one(conn, approvals.number_of(word))
+
+    def proposal(self, asked: Approval) -> Learned | None:
+        """What a question proposes to learn; None for one about a call."""
+        from hermes_cron.store import proposals
+
+        if asked.learned is None:
+            return None
+        with self._app.store.read() as conn:
+            return proposals.of(conn, asked)
 
     def approve(self, word: str, *, by: str) -> Approval:
         """It did not happen: the run does it. What was proposed to be learned is done now.
