@@ -6,6 +6,7 @@ A broken skill is listed as broken with file:line; none vanishes. A home's skill
 from __future__ import annotations
 
 import difflib
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ ARCHIVE = ".archive"
 _MAX_DEPTH = 6  # agentskills.io: clients look 4 to 6 levels deep ...
 _MAX_FOLDERS = 2000  # ... and into 2,000 folders at most
 _MAX_BYTES = 1_048_576
+_log = logging.getLogger(__name__)
 _NAME = re.compile(r"[^\W_](?:[\w.-]{0,62}[^\W_])?")  # lenient: the strict rule is lint's
 
 
@@ -78,7 +80,8 @@ class Skill:
 class Readings:
     """What SKILL.md files said when they were last read: a service reads a file again only after it changed.
 
-    Thread-safe: entries are replaced whole, and two readers of one file find the same.
+    One that cannot be understood any more, half written or broken by hand, leaves the version before in use; a warning
+    says so. Thread-safe: entries are replaced whole, and two readers of one file find the same.
     """
 
     def __init__(self) -> None:
@@ -94,8 +97,16 @@ class Readings:
         mark = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
         kept = self._kept.get(folder)
         if kept is None or kept[0] != mark:
-            kept = self._kept[folder] = (mark, read(folder, root))
+            skill = read(folder, root)
+            if skill.fault is not None and kept is not None and kept[1].fault is None:
+                skill = _before(kept[1], skill.fault)
+            kept = self._kept[folder] = (mark, skill)
         return kept[1]
+
+
+def _before(good: Skill, fault: HermesCronError) -> Skill:
+    _log.warning("%s; the version before stays in use", fault.message)
+    return replace(good, warnings=(f"{fault.message}; the version before stays in use",))
 
 
 class SkillLibrary:
@@ -201,17 +212,20 @@ class SkillLibrary:
 
 def read(folder: Path, root: Root, *, read_bytes: Callable[[Path], bytes] = Path.read_bytes) -> Skill:
     """One skill, leniently. Never raises for what the file says: the fault is in the value."""
+    file = folder / SKILL_FILE
     relative = folder.relative_to(root.path) if folder != root.path else Path(folder.name)
     category = "/".join(relative.parts[:-1])
-    where = _shown(folder / SKILL_FILE, root)
+    where = _shown(file, root)
     place = Skill(name=folder.name, folder=folder, category=category, bundled=root.bundled)
     try:
-        if (folder / SKILL_FILE).exists() and not (folder / SKILL_FILE).is_file():  # a pipe would be waited for
+        if file.is_symlink() and not file.resolve().is_relative_to(root.path.resolve()):
+            raise SkillOutsideRoot(f"{where}: links to {file.resolve()}, outside the skills folder; ignored")
+        if file.exists() and not file.is_file():  # a pipe would be waited for
             raise SkillFrontmatterError(f"{where}: no plain file")
-        data = read_bytes(folder / SKILL_FILE)
+        data = read_bytes(file)
         if len(data) > _MAX_BYTES:
             raise SkillFrontmatterError(f"{where}: {len(data):,} bytes, at most {_MAX_BYTES:,}")
-        front = frontmatter.parse(frontmatter.decode(data, where), where)
+        front = frontmatter.read(frontmatter.decode(data, where), where)
         return _understood(place, front, where)
     except HermesCronError as fault:
         return replace(place, fault=fault)
@@ -256,27 +270,47 @@ def _shown(path: Path, root: Root) -> str:
 
 def _scan(root: Root, readings: Readings) -> Iterator[Skill]:
     """Depth first, by name. Links are followed inside the root only, every folder once."""
-    if not root.path.is_dir():
-        return
-    real_root = root.path.resolve()
+    real_root = os.path.realpath(root.path)
     seen: set[tuple[int, int]] = set()
-    pending = [root.path]
-    while pending and len(seen) < _MAX_FOLDERS:
-        folder = pending.pop()
-        if folder.is_symlink() and not folder.resolve().is_relative_to(real_root):
-            target = folder.resolve()
-            fault = SkillOutsideRoot(f"{_shown(folder, root)}: links to {target}, outside the skills folder; ignored")
-            yield Skill(name=folder.name, folder=folder, category="", bundled=root.bundled, fault=fault)
+    pending: list[tuple[str, int, bool]] = [(str(root.path), 0, root.path.is_symlink())]
+    while pending:
+        name, depth, linked = pending.pop()
+        if linked and depth and not _lies_in(name, real_root):
+            yield _outside(Path(name), root)
             continue
         try:
-            stat = folder.stat()
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name, reverse=True)
+            stat = Path(name).stat()
+            with os.scandir(name) as found:
+                entries = sorted(found, key=lambda entry: entry.name, reverse=True)
         except OSError:
             continue  # a dangling link, or a folder that is not ours to read: nothing of a skill to show
         if (stat.st_dev, stat.st_ino) in seen:
             continue
+        if len(seen) == _MAX_FOLDERS:
+            yield _too_many(Path(name), root)
+            return
         seen.add((stat.st_dev, stat.st_ino))
         if any(entry.name == SKILL_FILE for entry in entries):
-            yield readings.read(folder, root)
-        elif len(folder.relative_to(root.path).parts) < _MAX_DEPTH:
-            pending.extend(folder / e.name for e in entries if not e.name.startswith(".") and e.is_dir())
+            yield readings.read(Path(name), root)
+        elif depth < _MAX_DEPTH:
+            pending += [(e.path, depth + 1, e.is_symlink()) for e in entries if e.name[0] != "." and e.is_dir()]
+
+
+def _lies_in(name: str, real_root: str) -> bool:
+    real = os.path.realpath(name)
+    return real == real_root or real.startswith(real_root + os.sep)
+
+
+def _outside(folder: Path, root: Root) -> Skill:
+    target = folder.resolve()
+    fault = SkillOutsideRoot(f"{_shown(folder, root)}: links to {target}, outside the skills folder; ignored")
+    return Skill(name=folder.name, folder=folder, category="", bundled=root.bundled, fault=fault)
+
+
+def _too_many(folder: Path, root: Root) -> Skill:
+    fault = SkillFrontmatterError(
+        f"{_shown(folder, root)}: {root.path.name}/ has more than {_MAX_FOLDERS:,} folders; those from here on are "
+        "not looked at",
+        hint="hermes-cron skills archive NAME",
+    )
+    return Skill(name=folder.name, folder=folder, category="", bundled=root.bundled, fault=fault)
