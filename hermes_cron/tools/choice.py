@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hermes_cron.domain.job import Job
+from hermes_cron.domain.learning import Learn, MemoryMode
 from hermes_cron.tools.context import ToolContext
 from hermes_cron.tools.declaration import Tool
 from hermes_cron.tools.registry import Registry
@@ -21,13 +22,23 @@ class Chosen:
 
 
 def default_tools(job: Job) -> tuple[str, ...]:
-    """What a job gets that names no tools: the clock, and reads of what it declares. Nothing that writes."""
+    """What a job gets that names no tools: the clock, reads of what it declares, and what its runs may learn with.
+
+    Nothing that writes anywhere but into the home's memory and skills, each change of which is a commit.
+    """
     names = ["now"]
     if job.databases:
         names += ["sql_query", "sql_schema"]
     if job.workdir is not None:
         names += ["read_file", "search_files"]
-    return tuple(names)
+    return (*names, *learning_tools(job))
+
+
+def learning_tools(job: Job) -> tuple[str, ...]:
+    """Those of memory and skills that the job's ``memory`` and ``learn`` allow."""
+    memory = ("memory",) if job.memory is MemoryMode.READ_WRITE else ()
+    manage = ("skill_manage",) if job.learn is not Learn.OFF else ()
+    return (*memory, "skills_list", "skill_view", *manage)
 
 
 def check_names(registry: Registry, job: Job) -> tuple[str, ...]:
@@ -37,8 +48,12 @@ def check_names(registry: Registry, job: Job) -> tuple[str, ...]:
 
 
 def select(registry: Registry, job: Job, context: ToolContext) -> Chosen:
-    """Permission is this mapping: a tool outside of it does not exist for the run."""
-    return named(registry, check_names(registry, job), context)
+    """Permission is this mapping: a tool outside of it does not exist for the run.
+
+    A tool that the job did not ask for is not told as left out: nobody misses it.
+    """
+    chosen = named(registry, check_names(registry, job), context)
+    return chosen if job.tools is not None else replace(chosen, left_out={})
 
 
 def named(registry: Registry, names: Iterable[str], context: ToolContext) -> Chosen:

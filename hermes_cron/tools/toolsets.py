@@ -14,7 +14,7 @@ Sets = Mapping[str, tuple[str, ...]]
 
 COMPOSED: Sets = {
     "reads": ("clock", "databases", "read_file", "search_files"),
-    "everything": ("reads", "files", "sessions", "web", "shell"),
+    "everything": ("reads", "files", "sessions", "memory", "skills", "web", "shell"),
 }
 """Sets of sets. The simple ones (``files``, ``databases``, ...) follow from each tool's ``toolset``."""
 
@@ -64,6 +64,9 @@ def resolve(words: Iterable[str], tools: Mapping[str, Tool], sets: Sets) -> tupl
 
 
 def _add(word: str, tools: Mapping[str, Tool], sets: Sets, above: tuple[str, ...], found: dict[str, None]) -> None:
+    if above[-1:] == (word,) and word in tools:  # a set may hold a tool of its own name
+        found[word] = None
+        return
     if word in above:
         raise ConfigError(f"tool set {word} contains itself: {' > '.join((*above[above.index(word) :], word))}")
     if word in sets:

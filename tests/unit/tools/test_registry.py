@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hermes_cron.domain.job import Job
+from hermes_cron.domain.learning import Learn, MemoryMode
 from hermes_cron.errors import ConfigError, NotFound
 from hermes_cron.tools.box import ToolBox
 from hermes_cron.tools.choice import check_names, default_tools, select
@@ -121,17 +125,18 @@ def test_plugin_that_is_no_utf8_is_listed(plugins: Path) -> None:
 def test_no_folder_means_built_in_tools_only(tmp_path: Path) -> None:
     found = discover(tmp_path / "none")
     assert set(found.entries) == {
-        "http_get", "now", "patch_file", "read_file", "search_files", "session_search", "sql_query",
-        "sql_schema", "terminal", "write_file",
+        "http_get", "memory", "now", "patch_file", "read_file", "search_files", "session_search", "skill_manage",
+        "skill_view", "skills_list", "sql_query", "sql_schema", "terminal", "write_file",
     }  # fmt: skip
 
 
 def test_every_built_in_tool_says_what_it_does() -> None:
     effects = {name: str(made.effect) for name, made in discover().tools.items()}
     assert effects == {
-        "http_get": "read", "now": "read", "patch_file": "verifiable", "read_file": "read", "search_files": "read",
-        "session_search": "read", "sql_query": "read", "sql_schema": "read", "terminal": "effect",
-        "write_file": "idempotent",
+        "http_get": "read", "memory": "verifiable", "now": "read", "patch_file": "verifiable", "read_file": "read",
+        "search_files": "read", "session_search": "read", "skill_manage": "verifiable",
+        "skill_view": "read", "skills_list": "read",
+        "sql_query": "read", "sql_schema": "read", "terminal": "effect", "write_file": "idempotent",
     }  # fmt: skip
     for made in discover().tools.values():
         assert all("description" in member for member in _required(made)), made.name
@@ -207,6 +212,11 @@ def test_sets_hold_sets_and_name_each_tool_once() -> None:
     assert sorted(everything) == sorted(tools)
 
 
+def test_a_set_may_hold_a_tool_of_its_own_name() -> None:
+    tools = discover().tools
+    assert "memory" in resolve(["memory"], tools, toolsets(tools))
+
+
 @pytest.mark.parametrize(
     "sets",
     [{"a": ("a",)}, {"a": ("b",), "b": ("a",)}, {"a": ("now", "b"), "b": ("c",), "c": ("b",)}],
@@ -230,27 +240,52 @@ def test_every_composed_set_resolves() -> None:
         assert resolve([name], tools, toolsets(tools))
 
 
+NOTHING_LEARNED: Mapping[str, Any] = {"memory": MemoryMode.OFF, "learn": Learn.OFF}
+READ_SKILLS = ("skills_list", "skill_view")
+
 # --- choice --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("job", "expected"),
     [
-        (Job(name="j", prompt="x"), ("now",)),
-        (Job(name="j", prompt="x", databases=("prod",)), ("now", "sql_query", "sql_schema")),
-        (Job(name="j", prompt="x", workdir="/srv"), ("now", "read_file", "search_files")),
+        (Job(name="j", prompt="x", **NOTHING_LEARNED), ("now", *READ_SKILLS)),
+        (Job(name="j", prompt="x", databases=("prod",), **NOTHING_LEARNED),
+         ("now", "sql_query", "sql_schema", *READ_SKILLS)),
+        (Job(name="j", prompt="x", workdir="/srv", **NOTHING_LEARNED),
+         ("now", "read_file", "search_files", *READ_SKILLS)),
         (Job(name="j", prompt="x", tools=()), ()),
         (Job(name="j", prompt="x", tools=("terminal", "databases")), ("terminal", "sql_query", "sql_schema")),
     ],
     ids=["nothing declared", "databases", "workdir", "no tools", "named"],
-)
+)  # fmt: skip
 def test_job_gets_what_it_declares(job: Job, expected: tuple[str, ...]) -> None:
     assert check_names(discover(), job) == expected
 
 
-def test_nothing_that_writes_is_a_default() -> None:
-    names = default_tools(Job(name="j", prompt="x", databases=("prod",), workdir="/srv"))
+@pytest.mark.parametrize(
+    ("memory", "learn", "expected"),
+    [
+        (MemoryMode.READ_WRITE, Learn.AUTO, ("memory", *READ_SKILLS, "skill_manage")),
+        (MemoryMode.READ_WRITE, Learn.PROPOSE, ("memory", *READ_SKILLS, "skill_manage")),
+        (MemoryMode.READ_ONLY, Learn.ABSORB, (*READ_SKILLS, "skill_manage")),
+        (MemoryMode.OFF, Learn.OFF, READ_SKILLS),
+    ],
+)
+def test_job_gets_what_its_runs_may_learn_with(memory: MemoryMode, learn: Learn, expected: tuple[str, ...]) -> None:
+    assert default_tools(Job(name="j", prompt="x", memory=memory, learn=learn)) == ("now", *expected)
+
+
+def test_nothing_that_writes_is_a_default_but_for_what_is_learned() -> None:
+    names = default_tools(Job(name="j", prompt="x", databases=("prod",), workdir="/srv", **NOTHING_LEARNED))
     assert {discover().tools[name].effect for name in names} == {"read"}
+
+
+def test_a_default_that_a_run_cannot_have_is_not_told_as_left_out(tmp_path: Path) -> None:
+    job = Job(name="j", prompt="x")
+    assert select(discover(), job, context(tmp_path)).left_out == {}
+    named = select(discover(), replace(job, tools=("memory",)), context(tmp_path))
+    assert list(named.left_out) == ["memory"]
 
 
 def test_unknown_tool_is_an_error_with_the_nearest() -> None:
