@@ -43,7 +43,7 @@ _LAST_STEPS = Prepared(
         _sessions.c.kind == "main",
         _messages.c.role == "tool",
         _messages.c.body.is_not(None),
-        _messages.c.tool.not_in(NOT_ACTING),
+        *(_messages.c.tool != name for name in NOT_ACTING),
     )
     .group_by(_messages.c.session_id)
 )
