@@ -54,7 +54,7 @@ class SummaryEngine:
     def compact(self, work: Work) -> Sequence[Compacted]:
         placed = sent(work.rows)
         inside = placed[_slice(middle(placed, self._bench.ends))]
-        fresh = sum(tokens_of(each, work.scale) for each in inside if not each.stands)
+        fresh = sum(tokens_of(each, work.scale) for each in inside if not (each.stands and each.row.ok))
         if not fresh or (fresh * _WORTH < work.load.window and not work.forced):
             return ()
         found = part(work, inside)
@@ -100,24 +100,41 @@ def digest(found: Middle, why: str, tokens: int, *, ok: bool) -> Compacted:
 def net(work: Work, ends: Ends) -> Sequence[Compacted]:
     """The hard net, without a model: what brings a request below the mark that none may pass, or as near as can be.
 
-    Long results lose their middle wherever they stand; then the middle is told as a digest, with a tail that gets
-    shorter until it fits. The task stays word for word.
+    Long results lose their middle wherever they stand, the oldest first and no more than must; then the middle is told
+    as a digest, with a tail that gets shorter; last, what came just now is trimmed. The task stays word for word.
     """
     placed = sent(work.rows)
-    best: Sequence[Compacted] = (trims := _all_trims(work, placed))
-    tail = ends.tail
-    while _over(work, best) and tail:
-        made = _digest_of(work, placed, Ends(head=ends.head, tail=tail), trims)
-        if made and weight_of(work, made) < weight_of(work, best):
-            best = made
-        tail //= 2
+    trims = [cut for each in placed if (cut := trimmed(each, work.session_id, left_alone(work.load.window)))]
+    newest = max((each.first for each in placed if each.message["role"] != "tool"), default=0)
+    old = [cut for cut in trims if cut.first < newest]
+    if (enough := _fewest(work, placed, old)) is not None:
+        return enough
+    best: Sequence[Compacted] = old
+    for held in (old, trims):
+        tail = ends.tail
+        while tail and _over(work, best):
+            made = _digest_of(work, placed, Ends(head=ends.head, tail=tail), held)
+            if weight_of(work, made) < weight_of(work, best):
+                best = made
+            tail //= 2
     return best
+
+
+def _fewest(work: Work, placed: Sequence[Placed], trims: Sequence[Compacted]) -> Sequence[Compacted] | None:
+    """The first of the trims that are enough; None when all of them are not."""
+    sizes = {each.first: tokens_of(each, work.scale) for each in placed}
+    left = work.load.tokens - work.load.hard
+    for count, cut in enumerate(trims, 1):
+        left -= sizes[cut.first] - round(message_tokens(cut.message) * work.scale)
+        if left <= 0:
+            return trims[:count]
+    return None
 
 
 def _digest_of(work: Work, placed: Sequence[Placed], ends: Ends, trims: Sequence[Compacted]) -> Sequence[Compacted]:
     inside = placed[_slice(middle(placed, ends))]
     if not inside or (len(inside) == 1 and inside[0].stands):
-        return ()
+        return trims
     found = part(work, inside)
     tokens = bound(sum(tokens_of(each, work.scale) for each in inside), work.load.window)
     made = digest(found, _NET, tokens, ok=True)
@@ -125,10 +142,6 @@ def _digest_of(work: Work, placed: Sequence[Placed], ends: Ends, trims: Sequence
 
 
 _NET = "the request was about to pass the window"
-
-
-def _all_trims(work: Work, placed: Sequence[Placed]) -> list[Compacted]:
-    return [cut for each in placed if (cut := trimmed(each, work.session_id, left_alone(work.load.window)))]
 
 
 def part(work: Work, inside: Sequence[Placed]) -> Middle:
