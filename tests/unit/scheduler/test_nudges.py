@@ -195,7 +195,7 @@ def test_a_run_whose_end_nobody_executes_is_counted_and_its_jobs_next_one_looked
     put_back = Outcome(state=RunState.QUEUED, iterations=1)
     rig.app.store.write(lambda conn: endings.end(conn, taken, put_back, now, ran=timedelta(0)))
     rig.app.store.write(lambda conn: runs.cancel(conn, run_id, by="somebody", now=now))
-    assert (rig.reviews(), rig.counts()) == ([], {"memory": 2})
+    assert (rig.reviews(), rig.counts()["memory"]) == ([], 2)
     assert rig.run(uid).review is not None
 
 
