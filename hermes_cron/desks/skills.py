@@ -36,6 +36,7 @@ _CALLS = 5
 """Below it a run shows no method worth a skill (spec A5-3)."""
 _TRIES = 3
 _SHOWN_LINES = 40
+_SHOWN_WIDTH = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +188,7 @@ class SkillDesk:
     def _created(self, library: SkillLibrary, author: Author, operations: Sequence[Operation]) -> Plan:
         first = operations[0]
         category, _, short = first.name.rpartition("/")
-        category = (first.category or category or skill_ops.CATEGORY).strip("/")
+        category = category or skill_ops.CATEGORY
         for part in (*category.split("/"), short):
             skill_ops.refuse_name(part)
         self._refuse_taken(library, short)
@@ -353,7 +354,7 @@ def _told(plan: Plan, learned: Learned) -> ToolOutput:
     body: dict[str, Any] = {"success": True, "message": message, "skill": plan.name, "change": plan.change}
     if plan.version is not None:
         body["version"] = plan.version
-    lines = [one_line(line, 300) for line in plan.lines[:_SHOWN_LINES]]
+    lines = [line[:_SHOWN_WIDTH] for line in plan.lines[:_SHOWN_LINES]]
     if len(plan.lines) > _SHOWN_LINES:
         lines.append(f"... and {len(plan.lines) - _SHOWN_LINES} more lines")
     return ToolOutput(text=json.dumps({**body, "notes": notes, "lines": lines}, ensure_ascii=False))

@@ -55,7 +55,6 @@ class Operation:
     name: str
     reason: str
     because: Because | None = None
-    category: str | None = None
     file: str = SKILL_FILE
     content: str | None = None
     old: str | None = None
