@@ -44,7 +44,7 @@ $(VENV)/bin/uv:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
 
 $(VENV)/.ready: pyproject.toml uv.lock | $(VENV)/bin/uv
-	UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv sync --quiet --frozen --no-dev --all-extras --inexact --compile-bytecode
+	UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv sync --quiet --frozen --no-dev --extra postgres --inexact --compile-bytecode
 	@touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready

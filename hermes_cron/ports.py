@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hermes_cron.domain.database import QueryResult
     from hermes_cron.domain.delivery import Answer
     from hermes_cron.domain.delivery import Message as Delivery
+    from hermes_cron.domain.recall import Passage, Recollection
     from hermes_cron.domain.transcript import (
         Asked,
         Header,
@@ -132,6 +133,17 @@ class Checks(Protocol):
 
         Raises what ``Trial.on_spawn`` raises: ``Fenced``, when the run is another's.
         """
+
+
+class ExternalMemory(Protocol):
+    """A memory beside the built-in one: finds by meaning what words do not find. One at most is active."""
+
+    name: str
+
+    def recall(
+        self, query: str, among: Sequence[Passage], *, limit: int, within_s: float, cancel: Flag | None = None
+    ) -> Recollection:
+        """The nearest of ``among``, which is all that may be recalled, newest first. Raises ``RecallFailed``."""
 
 
 class Fenced(Exception):

@@ -60,12 +60,14 @@ def render(text: str, values: Mapping[str, Mapping[str, object]]) -> str:
 
 
 class Fence(StrEnum):
-    """What a fenced text is to its reader: material, a way of working, conventions of a folder, or known facts."""
+    """What a fenced text is to its reader: material, a way of working, conventions of a folder, known facts, or what
+    comes to mind."""
 
     DATA = "data"
     SKILL = "skill"
     NOTES = "notes"
     MEMORY = "memory"
+    RECALLED = "recalled"
 
 
 _FENCES = "|".join(Fence)

@@ -551,6 +551,16 @@ class MetaRow(SQLModel, table=True):
     value: str = Field(sa_type=Text)
 
 
+class RecallVectorRow(SQLModel, table=True):
+    """A text as the second memory sees it: found again by a digest, so that each is read once. Holds no text."""
+
+    __tablename__ = "recall_vectors"
+
+    engine: str = Field(primary_key=True)
+    digest: str = Field(primary_key=True)
+    vector: bytes = Field(sa_column=Column("vector", LargeBinary, nullable=False))
+
+
 MESSAGE_INDEX = "CREATE VIRTUAL TABLE message_index USING fts5(words, content='', tokenize='ascii')"
 """The words of messages (``domain.words``) and where they stand, without the texts: those are in ``messages``."""
 

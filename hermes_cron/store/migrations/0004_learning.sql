@@ -107,6 +107,13 @@ CREATE TABLE feedback (
 
 CREATE INDEX ix_feedback_run_id ON feedback (run_id);
 
+CREATE TABLE recall_vectors (
+  engine VARCHAR NOT NULL,
+  digest VARCHAR NOT NULL,
+  vector BLOB NOT NULL,
+  PRIMARY KEY (engine, digest)
+);
+
 ALTER TABLE approvals ADD COLUMN learned INTEGER;
 
 ALTER TABLE reservations ADD COLUMN review INTEGER;

@@ -1,0 +1,65 @@
+"""What may a second memory be asked about, and what does it answer?
+
+It holds nothing of its own: a passage is what the home's files and sessions say now, so that what was deleted there
+is not recalled any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class From(StrEnum):
+    """Where a passage stands: in a memory file, in the archive of one, or in what a run said at its end."""
+
+    MEMORY = "memory"
+    ARCHIVE = "archive"
+    SESSION = "session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """``source`` names the place: ``memories/MEMORY.md:3``, or ``SESSION:SEQ``, the anchor that sessions are read by.
+
+    ``run_id``, ``job``, ``state`` and ``at`` are of a session's run.
+    """
+
+    origin: From
+    source: str
+    text: str
+    run_id: str | None = None
+    job: str | None = None
+    state: str | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """``score``: the higher, the nearer in meaning. Only the order means something; scales differ by engine."""
+
+    passage: Passage
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollection:
+    """The nearest first. ``unread``: passages, the oldest, that the engine has not come to yet; it goes on with them
+    when it is asked again."""
+
+    found: tuple[Recalled, ...] = ()
+    unread: int = 0
+
+
+class RecallFailed(Exception):
+    """The second memory could not answer; says why, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderInfo:
+    """One that can stand behind ``memory.provider``. ``lacks`` is what must be installed first, None for nothing."""
+
+    name: str
+    about: str
+    lacks: str | None = None

@@ -1,0 +1,1 @@
+"""Memories beside the built-in one."""
