@@ -19,7 +19,7 @@ from hermes_cron.errors import (
     SkillOutsideRoot,
 )
 from hermes_cron.experience import frontmatter
-from hermes_cron.experience.skills import Root, Skill, SkillLibrary
+from hermes_cron.experience.skills import Readings, Root, Skill, SkillLibrary
 
 CASES = {
     case["id"]: case
@@ -158,6 +158,56 @@ def test_c151_a_half_written_file_is_listed(tmp_path: Path) -> None:
     fault = only(tmp_path, "a", CASES["C151"]["input"]["bytes"]).fault
     assert isinstance(fault, SkillFrontmatterError)
     assert "does not end" in fault.message
+
+
+@pytest.mark.parametrize("now", [CASES["C151"]["input"]["bytes"], "", "---\nname: [\n---\nx"])
+def test_c151_what_breaks_while_a_service_runs_leaves_the_version_before_in_use(
+    tmp_path: Path, now: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    readings, roots = Readings(), [Root(path=tmp_path)]
+    folder = put(tmp_path, "x/a", good("a"))
+    assert SkillLibrary(roots, readings).get("a").warnings == ()
+    (folder / "SKILL.md").write_text(now)
+    kept = SkillLibrary(roots, readings).get("a")
+    assert (kept.body, kept.fault) == ("Body\n", None)
+    assert kept.warnings[0].startswith(f"{tmp_path.name}/x/a/SKILL.md:")
+    assert "the version before stays in use" in kept.warnings[0]
+    assert kept.warnings[0] in caplog.text
+    assert SkillLibrary(roots, readings).get("a") == kept
+    assert SkillLibrary(roots).all()[0].fault is not None, "whoever looks anew is told"
+
+    put(tmp_path, "x/a", good("a").replace("Body", "Mended"))
+    mended = SkillLibrary(roots, readings).get("a")
+    assert (mended.body, mended.warnings) == ("Mended\n", ())
+
+
+def test_c151_what_is_removed_is_not_kept(tmp_path: Path) -> None:
+    readings, roots = Readings(), [Root(path=tmp_path)]
+    folder = put(tmp_path, "x/a", good("a"))
+    assert SkillLibrary(roots, readings).names() == ("a",)
+    (folder / "SKILL.md").unlink()
+    assert SkillLibrary(roots, readings).all() == ()
+
+
+def test_c149_a_skill_file_that_links_out_of_the_folder_is_not_read(tmp_path: Path) -> None:
+    root = tmp_path / "skills"
+    elsewhere = put(tmp_path / "elsewhere", "two", good("two"))
+    for name, target in (("out", elsewhere / "SKILL.md"), ("passwd", Path("/etc/passwd"))):
+        (root / name).mkdir(parents=True)
+        (root / name / "SKILL.md").symlink_to(target)
+    found = SkillLibrary([Root(path=root)]).all()
+    assert [type(skill.fault) for skill in found] == [SkillOutsideRoot, SkillOutsideRoot]
+    assert all(skill.body == "" for skill in found)
+
+
+def test_more_folders_than_are_looked_at_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_cron.experience.skills._MAX_FOLDERS", 3)
+    for name in ("a", "b", "c", "d"):
+        put(tmp_path, name, good(name))
+    library = SkillLibrary([Root(path=tmp_path)])
+    assert library.names() == ("a", "b")
+    (broken,) = [skill for skill in library.all() if skill.fault is not None]
+    assert "has more than 3 folders" in str(broken.fault)
 
 
 # --- lenient reading --------------------------------------------------------------------------------------------------
