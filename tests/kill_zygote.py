@@ -1,8 +1,9 @@
 """A process that has imported everything and forks schedulers on request, so that a kill costs no second of start-up.
 
 Reads one JSON object a line: ``home``, ``env``, and where to die: ``write`` (its number among the writes of a run's own
-threads, from 1), ``side`` (``before`` or ``after`` its commit). Answers with the new process's id. A scheduler is a
-real one: ``App.service`` with the runner, the store and the files that ``serve`` has.
+threads, or of those whose names begin with one of ``threads``, from 1), ``side`` (``before`` or ``after`` its commit).
+Answers with the new process's id. A scheduler is a real one: ``App.service`` with the runner, the store and the files
+that ``serve`` has.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from pathlib import Path
 from typing import Any
 
 
+OF_A_RUN = ("run-", "tool", "ThreadPoolExecutor")
+
+
 def serve(wanted: dict[str, Any]) -> int:
     from hermes_cron.clock import FileClock, SystemClock
     from hermes_cron.home import Home
@@ -31,7 +35,7 @@ def serve(wanted: dict[str, Any]) -> int:
     clock = FileClock(Path(env.clock_file)) if env.clock_file else SystemClock()
     app = App(home=home, settings=Settings.load(home, env), clock=clock)
     if wanted.get("write") is not None:
-        die_at(int(wanted["write"]), wanted["side"])
+        die_at(int(wanted["write"]), wanted["side"], tuple(wanted.get("threads") or OF_A_RUN))
     service = app.service(tell=lambda _event: None, concurrency=2, drain_s=wanted.get("drain_s", 0))
     signal.signal(signal.SIGTERM, lambda *_: service.stop())
     code = service.run()
@@ -39,14 +43,14 @@ def serve(wanted: dict[str, Any]) -> int:
     return code
 
 
-def die_at(number: int, side: str) -> None:
-    """Kill this process before or after one of the writes that a run's threads make."""
+def die_at(number: int, side: str, threads: tuple[str, ...]) -> None:
+    """Kill this process before or after one of the writes that these threads make."""
     from hermes_cron.store.writer import Writer
 
     count, submit = itertools.count(1), Writer.submit
 
     def counted(writer: Writer, work: Any) -> Any:
-        if not threading.current_thread().name.startswith(("run-", "tool", "ThreadPoolExecutor")):
+        if not threading.current_thread().name.startswith(threads):
             return submit(writer, work)
         mine = next(count)
         if mine == number and side == "before":
