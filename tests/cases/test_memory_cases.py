@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from hermes_cron.domain.entries import texts
 from hermes_cron.errors import Conflict, MemoryDelimiterInContent
-from hermes_cron.experience.memory import Action, Operation, Target, read
+from hermes_cron.experience.memory import Action, Operation, Target
 from hermes_cron.home import Home
 from hermes_cron.settings import Settings
 from hermes_cron.testing import FixedClock
@@ -42,7 +43,7 @@ def replace(app: App, part: str, text: str) -> None:
 
 
 def entries(home: Home, target: Target = Target.MEMORY) -> list[str]:
-    return [entry.text for entry in read((home.root / target.path).read_bytes())]
+    return list(texts((home.root / target.path).read_bytes()))
 
 
 def test_c121_an_entry_that_would_read_back_as_two_is_refused(app: App, home: Home) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_cron.domain.entries import merged, read, size, texts, written
 from hermes_cron.errors import MemoryDelimiterInContent, MemoryFull, NameAmbiguous, NotFound, Usage
 from hermes_cron.experience.memory import (
     Action,
@@ -16,10 +17,7 @@ from hermes_cron.experience.memory import (
     alike,
     content,
     planned,
-    read,
     shown,
-    size,
-    written,
 )
 
 LIMIT = 2200
@@ -45,16 +43,12 @@ def plan(before: Memory, *operations: Operation, archive: bool = False) -> Plann
     return planned(before, operations, archive=archive)
 
 
-def texts(data: bytes) -> list[str]:
-    return [entry.text for entry in read(data)]
-
-
 # --- the file
 
 
 def test_a_file_is_entries_between_lines_with_the_sign() -> None:
     assert written(["one", "two\nlines"], LIMIT).decode() == "one\n§\ntwo\nlines\n"
-    assert texts("one\n§\ntwo\nlines\n".encode()) == ["one", "two\nlines"]
+    assert texts("one\n§\ntwo\nlines\n".encode()) == ("one", "two\nlines")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +64,7 @@ def test_a_file_is_entries_between_lines_with_the_sign() -> None:
     ids=["byte order mark", "crlf", "old mac", "blanks", "empty entries", "utf-16"],
 )
 def test_what_people_and_editors_make_of_it_is_read(data: bytes) -> None:
-    assert texts(data) == ["one", "two"]
+    assert texts(data) == ("one", "two")
 
 
 def test_places_are_lines_of_the_file_as_it_lies_there() -> None:
@@ -98,7 +92,7 @@ def test_what_is_written_is_read_back_as_the_same_entries(wanted: list[str]) -> 
             good.append(content(text))
         except (Usage, MemoryDelimiterInContent):
             continue
-    assert texts(written(good, 10_000)) == good
+    assert texts(written(good, 10_000)) == tuple(good)
 
 
 @given(st.lists(st.text(st.sampled_from("ab安"), min_size=1, max_size=9), min_size=1, max_size=5, unique=True))
@@ -106,7 +100,7 @@ def test_the_file_has_no_more_characters_than_the_limit_allows(entries: list[str
     exact = size(entries)
     assert len(written(entries, exact).decode()) == exact
     assert len(written(entries, exact + 1).decode()) == exact + 1
-    assert texts(written(entries, exact)) == entries
+    assert texts(written(entries, exact)) == tuple(entries)
 
 
 # --- the limit
@@ -257,3 +251,30 @@ def test_a_call_has_at_most_twenty_operations() -> None:
 )
 def test_entries_that_say_nearly_the_same(one: str, other: str, *, same: bool) -> None:
     assert alike(one, other) is same
+
+
+# --- two changes of one file
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "result"),
+    [
+        ("a b", "a b c", "b", "b c"),
+        ("a b", "a b c", "a", "a c"),
+        ("a", "a b", "", "b"),
+        ("a new", "a new c", "a old", "a old c"),
+        ("b", "b c", "a b", "a b c"),
+        ("a c", "a c d", "a b c", "a b c d"),
+        ("a b", "a", "a b c", "a c"),
+        ("a b", "a x", "a", None),
+    ],
+    ids=[
+        "first taken back", "last taken back", "the only one", "replacement taken back", "removal taken back",
+        "between", "both", "changed since",
+    ],
+)  # fmt: skip
+def test_changes_of_entries_go_together_unless_they_are_of_one(
+    base: str, ours: str, theirs: str, result: str | None
+) -> None:
+    found = merged(base.split(), ours.split(), theirs.split())
+    assert found == (None if result is None else tuple(result.split()))

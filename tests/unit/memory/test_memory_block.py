@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from hermes_cron.domain.entries import Entry, read
 from hermes_cron.domain.scan import Kind
-from hermes_cron.experience.memory import Entry, Target, read
+from hermes_cron.experience.memory import Target
 from hermes_cron.experience.memory_block import Block, Kept, block
 
 

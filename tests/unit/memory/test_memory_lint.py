@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_cron.experience.memory import Entry, Target
+from hermes_cron.domain.entries import Entry
+from hermes_cron.experience.memory import Target
 from hermes_cron.experience.memory_lint import Fault, Remark, lint, remarks
 
 FACTS = (
