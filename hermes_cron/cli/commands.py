@@ -39,7 +39,8 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
     "operation": (
         "运维",
         (
-            "init", "serve", "status", "doctor", "usage", "metrics", "dashboards", "logs", "model", "tools", "config", "scan", "dev",
+            "init", "serve", "service", "status", "doctor", "usage", "metrics", "dashboards",
+            "logs", "model", "tools", "config", "scan", "dev",
             "completion",
         ),
     ),
@@ -76,7 +77,7 @@ COMMANDS: dict[str, Entry] = {
         "列出、查看、校验和测试技能；查看其版本",
         noun=True,
     ),
-    "memory": Entry("memory", "Facts that later runs know, and their lint", "以后的运行会知道的事实及其检查", noun=True),
+    "memory": Entry("memory", "Facts that later runs know", "以后的运行会知道的事实", noun=True),
     "snapshots": Entry(
         "snapshots", "States of jobs, skills, memory and settings", "任务、技能、记忆与设置的各个状态", noun=True
     ),
@@ -92,6 +93,7 @@ COMMANDS: dict[str, Entry] = {
     "upgrade": Entry("upgrade", "Bring the home to this version", "升级主目录到此版本"),
     "init": Entry("init", "Make a home", "建立主目录"),
     "serve": Entry("serve", "The scheduler: start jobs when they are due", "调度器：到点启动任务"),
+    "service": Entry("service", "The scheduler as a service of systemd", "把调度器作为 systemd 服务", noun=True),
     "status": Entry("status", "Is all well, and what needs a person", "是否一切正常，什么需要人处理"),
     "doctor": Entry("doctor", "Is the home sound, and what mends it", "主目录是否完好，如何修复"),
     "usage": Entry("usage", "What runs used: tokens and money", "各次运行的用量与费用"),

@@ -76,6 +76,17 @@ _MESSAGES = (
     (r"no model is configured, and skill (\S+) has no playbook for this",
      r"没有设置模型，技能 \1 也没有适用的 playbook"),
     (r"the variable (\S+) is not set", r"没有设置变量 \1"),
+    (r"(\S+\.md) holds (\d+/\d+) characters; an entry of (\d+) characters would make it (\d+): .*",
+     r"\1 已有 \2 个字符；\3 个字符的条目会使它达到 \4：请先替换或删除已有条目"),
+    (r"a line of the entry is § alone: it would read back as two entries", "条目中有单独一行 §：会被读成两个条目"),
+    (r"an entry of the memory must say something", "记忆条目不能为空"),
+    (r"which entry\? Say a part of its text that no other entry has", "哪个条目？请写出它独有的一段文字"),
+    (r'no entry of (\S+) holds "(.*)"', r"\1 中没有包含“\2”的条目"),
+    (r'"(.*)" stands in (\d+) entries of (\S+); nothing was changed', r"\3 中有 \2 个条目包含“\1”；未做改动"),
+    (r'"(.*)" stands in both files; nothing was changed', r"两个文件中都有“\1”；未做改动"),
+    (r"the entry is a way of working, not a fact: .*", "这是操作方法而不是事实，应写成技能；未做改动"),
+    (r"the entry is blocked, (.*?): (.*)", r"条目被拦截，\1：\2"),
+    (r"the entry holds a secret, or what looks like one; nothing was changed", "条目含有密钥或疑似密钥；未做改动"),
     (r"cannot read (?:the password from )?(.*?): (.*)", r"读不了 \1：\2"),
 )  # fmt: skip
 _HINTS = (
@@ -97,6 +108,13 @@ _HINTS = (
     (r"options: (hermes-cron edit --help)   or set EDITOR", r"选项：\1   或设置 EDITOR"),
     (r"letters, digits, - _ and \. make a name, for instance prod", "名称由字母、数字和 - _ . 组成，例如 prod"),
     (r"known: (.*)", r"已有：\1"),
+    (r"say one thing once and in few words; .*", "一事只写一次，尽量简短；操作方法写成技能"),
+    (r"remove takes an entry away", "删除条目用 remove"),
+    (r"a part of the entry's own words; (hermes-cron memory list)", r"写条目原文的一部分；\1"),
+    (r"say more of the one that is meant", "多写几个字，指明是哪一个"),
+    (r"say which: (--target memory) or (--target user)", r"指明文件：\1 或 \2"),
+    (r"make it a skill \((\S+); .*", r"写成技能（\1），这里只记下有此技能；若是事实清单，请不要编号"),
+    (r"name it: (hermes-cron secrets set NAME), and write secret:NAME", r"先保存：\1，条目中写 secret:NAME"),
 )  # fmt: skip
 _ITS_KIND = "<?>"
 """Stands for the Chinese word of the first group."""

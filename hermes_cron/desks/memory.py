@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.clip import one_line
+from hermes_cron.domain.entries import read, texts, written
 from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.file_edit import Edits, Put
 from hermes_cron.domain.learning import Author, Kind, Learned, LearnedState, MemoryDoor, MemoryMode
@@ -31,19 +32,7 @@ from hermes_cron.errors import (
     Usage,
 )
 from hermes_cron.experience import memory_lint
-from hermes_cron.experience.memory import (
-    Action,
-    Memory,
-    Operation,
-    Planned,
-    Target,
-    content,
-    place,
-    planned,
-    read,
-    shown,
-)
-from hermes_cron.experience.memory import written as file_of
+from hermes_cron.experience.memory import Action, Memory, Operation, Planned, Target, content, place, planned, shown
 from hermes_cron.experience.memory_block import Block, Kept, block
 from hermes_cron.experience.memory_lint import Fault, Remark
 
@@ -135,7 +124,7 @@ class MemoryDesk:
         if len(found) > 1:
             raise NameAmbiguous(
                 f'"{one_line(part, _SHORT)}" stands in both files; nothing was changed',
-                hint="say which: --to memory or --to user",
+                hint="say which: --target memory or --target user",
                 details={"matches": [one_line(shown(entry), _SHORT) for entry in found.values()]},
             )
         if not found:
@@ -295,7 +284,7 @@ class MemoryDesk:
         if not plan.lines:
             raise _NothingToDo(f"{target.file} says all of it already", hint="hermes-cron memory list")
         lines[:] = plan.lines
-        edits = {target.path: Put(data=file_of(plan.after.entries, memory.limit), before=data)}
+        edits = {target.path: Put(data=written(plan.after.entries, memory.limit), before=data)}
         if plan.archived:
             edits[target.archive] = self._archived(target, plan.archived)
         return edits
@@ -303,8 +292,7 @@ class MemoryDesk:
     def _archived(self, target: Target, entries: Sequence[str]) -> Put:
         """The archive has no limit; what is new stands last."""
         before = self._bytes(target.archive)
-        known = [entry.text for entry in read(before or b"")]
-        return Put(data=file_of([*known, *entries], 1 << 62), before=before)
+        return Put(data=written([*texts(before or b""), *entries]), before=before)
 
     @property
     def _archives(self) -> bool:
@@ -315,9 +303,7 @@ class MemoryDesk:
         return settings.memory_chars if target is Target.MEMORY else settings.user_chars
 
     def _memory(self, target: Target, data: bytes | None) -> Memory:
-        return Memory(
-            target=target, entries=tuple(entry.text for entry in read(data or b"")), limit=self._limit(target)
-        )
+        return Memory(target=target, entries=texts(data or b""), limit=self._limit(target))
 
     def _data(self, target: Target) -> bytes | None:
         return self._bytes(target.path)

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from hermes_cron.experience.memory import Target, read
+from hermes_cron.domain.entries import texts
+from hermes_cron.experience.memory import Target
 
 if TYPE_CHECKING:
     from hermes_cron.snapshots.commits import Commit
@@ -41,7 +42,7 @@ def lost_now(snapshots: SnapshotRepository, target: Target, data: bytes | None, 
     if head is None:
         return ()
     objects = snapshots.objects()
-    before, there = _entries(objects, head, target), _texts(data)
+    before, there = _entries(objects, head, target), texts(data or b"")
     gone = [entry for entry in before if entry not in there]
     if not gone:
         return ()
@@ -58,7 +59,7 @@ def lost_lately(
     log = list(islice(snapshots.log(), _COMMITS))
     if not log:
         return ()
-    objects, there = snapshots.objects(), _texts(data)
+    objects, there = snapshots.objects(), texts(data or b"")
     found = [Lost(entry=entry, snapshot=log[0].id, at=None) for entry in lost_now(snapshots, target, data, now=now)]
     for at, (commit, parent) in enumerate(pairwise(log)):
         if commit.at < now - TOLD:
@@ -85,8 +86,4 @@ def _at(objects: Objects, log: Iterator[Commit], target: Target, instant: dateti
 
 def _entries(objects: Objects, commit: Commit, target: Target) -> tuple[str, ...]:
     entry = objects.at(commit.tree, os.fsencode(target.path))
-    return () if entry is None else _texts(objects.read(entry.oid))
-
-
-def _texts(data: bytes | None) -> tuple[str, ...]:
-    return tuple(entry.text for entry in read(data or b""))
+    return () if entry is None else texts(objects.read(entry.oid))

@@ -10,14 +10,12 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
 
 from hermes_cron.domain.clip import one_line
+from hermes_cron.domain.entries import SIGN, lines, size
 from hermes_cron.domain.words import words
 from hermes_cron.errors import MemoryDelimiterInContent, MemoryFull, NameAmbiguous, NotFound, Usage
 
-SIGN = "§"
-BETWEEN = f"\n{SIGN}\n"
 MOST_OPERATIONS = 20
 """Of one call."""
 
@@ -44,13 +42,6 @@ class Target(StrEnum):
     def archive(self) -> str:
         """Where entries go that had to make room."""
         return f"memories/{self.file.removesuffix('.md')}.archive.md"
-
-
-class Entry(NamedTuple):
-    """``line`` counts from 1 in the file."""
-
-    text: str
-    line: int
 
 
 class Action(StrEnum):
@@ -106,57 +97,9 @@ class Planned:
     notes: tuple[str, ...] = ()
 
 
-# --- the file ---------------------------------------------------------------------------------------------------------
-
-
-def read(data: bytes) -> tuple[Entry, ...]:
-    """Leniently: any line ends, a byte order mark, blanks around the sign, blank lines, signs with nothing between.
-
-    Bytes that are no UTF-8 stay as they are (``surrogateescape``), so that a change elsewhere does not lose them.
-    """
-    entries: list[Entry] = []
-    lines: list[str] = []
-    first = 1
-    text = _decoded(data)
-    for number, line in enumerate([*_lines(text), SIGN], start=1):
-        if line.strip() != SIGN:
-            lines.append(line)
-            continue
-        entry = "\n".join(lines).strip()
-        if entry:
-            skipped = next(at for at, each in enumerate(lines) if each.strip())
-            entries.append(Entry(entry, first + skipped))
-        lines, first = [], number + 1
-    return tuple(entries)
-
-
-def written(entries: Sequence[str], limit: int) -> bytes:
-    """Exactly: reading it gives the entries. The file, too, has at most ``limit`` characters if the entries have: its
-    last line end is left out where it would be one more."""
-    text = BETWEEN.join(entries)
-    if text and len(text) < limit:
-        text += "\n"
-    return text.encode("utf-8", "surrogateescape")
-
-
-def size(entries: Sequence[str]) -> int:
-    """In characters, with what parts the entries."""
-    return sum(map(len, entries)) + len(BETWEEN) * max(0, len(entries) - 1)
-
-
 def shown(entry: str) -> str:
     """An entry for people and models: bytes that are no UTF-8 become U+FFFD."""
     return entry.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _decoded(data: bytes) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-
-
-def _lines(text: str) -> list[str]:
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 # --- operations -------------------------------------------------------------------------------------------------------
@@ -164,10 +107,10 @@ def _lines(text: str) -> list[str]:
 
 def content(text: str) -> str:
     """The entry as it will be read back. Raises ``MemoryDelimiterInContent``, and ``Usage`` for nothing at all."""
-    entry = "\n".join(_lines(text.encode("utf-8", "replace").decode("utf-8").replace("\ufeff", ""))).strip()
+    entry = "\n".join(lines(text.encode("utf-8", "replace").decode("utf-8").replace("\ufeff", ""))).strip()
     if not entry:
         raise Usage("an entry of the memory must say something", hint="remove takes an entry away")
-    if any(line.strip() == SIGN for line in _lines(entry)):
+    if any(line.strip() == SIGN for line in lines(entry)):
         raise MemoryDelimiterInContent(
             f"a line of the entry is {SIGN} alone: it would read back as two entries",
             hint="add each as an entry of its own, or put the sign beside other text",

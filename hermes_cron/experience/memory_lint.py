@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hermes_cron.experience.memory import Entry, Target, alike, folded
+from hermes_cron.domain.entries import Entry
+from hermes_cron.experience.memory import Target, alike, folded
 
 
 class Fault(StrEnum):

@@ -1,8 +1,9 @@
 """What do two changes of one state give together?
 
 File by file: a side that did not change a file gives way to the one that did; text that both changed is merged as
-``git merge-file`` would. What does not merge is a clash, and then there is no merged tree. libgit2's merge of trees is
-not used: it knows neither empty folders nor mode bits, and not every name is text.
+``git merge-file`` would, and where that does not do, the memory's files entry by entry. What does not merge is a clash,
+and then there is no merged tree. libgit2's merge of trees is not used: it knows neither empty folders nor mode bits,
+and not every name is text.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hermes_cron.domain import entries
 from hermes_cron.snapshots.pack import BLOB, Oid
 from hermes_cron.snapshots.trees import EMPTY_FOLDER, PLAIN, Difference, Entry, Mode, Objects
 
@@ -41,10 +43,12 @@ def put(objects: Objects, ours: Oid, mine: list[Difference], wanted: list[Differ
             edits[path] = after
         elif now != after:
             both = _both(objects, before, now, after)
-            if both is None:
-                clashes.append(path)
-            else:
+            if both is not None:
                 edits[path] = both
+            elif _is_memory(path) and (together := _entries(objects, before, now, after)) is not None:
+                edits[path] = together.entry
+            else:
+                clashes.append(path)
     clashes += [path for path, entry in edits.items() if entry is not None and _in_the_way(objects, ours, path, edits)]
     fitting = {path: it for path, it in edits.items() if path not in clashes and not _filled(objects, ours, path, it)}
     return Merged(tree=objects.edited(ours, fitting), clashes=tuple(sorted(clashes)))
@@ -67,6 +71,29 @@ def _both(objects: Objects, before: Entry | None, now: Entry | None, after: Entr
             return None
         oid = objects.put(BLOB, data)
     return Entry(mode, oid, bits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    entry: Entry | None
+
+
+def _is_memory(path: bytes) -> bool:
+    return path.startswith(b"memories/") and path.endswith(b".md")
+
+
+def _entries(objects: Objects, before: Entry | None, now: Entry | None, after: Entry | None) -> _Together | None:
+    """Of the memory: whole entries were added and taken away, and lines beside one another are no clash."""
+    sides = [it for it in (before, now, after) if it is not None]
+    if now is None or any(it.mode not in PLAIN for it in sides):
+        return None
+    base, ours, theirs = (() if it is None else entries.texts(objects.read(it.oid)) for it in (before, now, after))
+    found = entries.merged(base, ours, theirs)
+    if found is None:
+        return None
+    if not found and after is None:
+        return _Together(None)
+    return _Together(Entry(now.mode, objects.put(BLOB, entries.written(found)), now.bits))
 
 
 def _in_the_way(objects: Objects, ours: Oid, path: bytes, edits: dict[bytes, Entry | None]) -> bool:
