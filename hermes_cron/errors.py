@@ -53,6 +53,12 @@ class NotWritable(HermesCronError):
     code = "NotWritable"
 
 
+class ServiceFailed(HermesCronError):
+    """A command of the host's service manager did not go well, or there is none."""
+
+    code = "ServiceFailed"
+
+
 class NotRunning(HermesCronError):
     """No scheduler lives on this home."""
 

@@ -42,6 +42,9 @@ class Environment:
     api_key: str | None = None
     key_file: str | None = None
     credentials_directory: str | None = None
+    notify_socket: str | None = None
+    watchdog_usec: str | None = None
+    watchdog_pid: str | None = None
     time_zone: str | None = None
     editor: str | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -69,6 +72,9 @@ def environment(variables: Mapping[str, str] | None = None) -> Environment:
         api_key=value("OPENAI_API_KEY"),
         key_file=value("HERMES_CRON_KEY_FILE"),
         credentials_directory=value("CREDENTIALS_DIRECTORY"),
+        notify_socket=value("NOTIFY_SOCKET"),
+        watchdog_usec=value("WATCHDOG_USEC"),
+        watchdog_pid=value("WATCHDOG_PID"),
         time_zone=value("TZ"),
         editor=value("VISUAL") or value("EDITOR"),
         secrets={name: held for name, held in env.items() if _holds_secret(name, held)},

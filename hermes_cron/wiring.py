@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from hermes_cron.domain.job import LIMITS, Keep, Limits
 from hermes_cron.home import Home
-from hermes_cron.ports import Checks, Clock, Emit, Model, Target
+from hermes_cron.ports import Checks, Clock, Emit, ExternalMemory, Model, Target
 from hermes_cron.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hermes_cron.desks.learning import LearningDesk
     from hermes_cron.desks.memory import MemoryDesk
     from hermes_cron.desks.metrics import MetricsDesk
+    from hermes_cron.desks.recall import RecallDesk
     from hermes_cron.desks.reviews import ReviewDesk
     from hermes_cron.desks.runs import RunDesk
     from hermes_cron.desks.sessions import SessionDesk
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from hermes_cron.runner.runner import PlaybookProgram, Runner
     from hermes_cron.scheduler.owners import Living
     from hermes_cron.scheduler.sending import Sender
-    from hermes_cron.scheduler.service import Service
+    from hermes_cron.scheduler.service import Notifier, Service
     from hermes_cron.scheduler.timers import Wakes
     from hermes_cron.snapshots.repository import SnapshotRepository
     from hermes_cron.store.engine import Store
@@ -657,7 +658,13 @@ class App:
     # --- serving ---------------------------------------------------------------------------------------------------
 
     def service(
-        self, *, tell: Callable[[Event], None], concurrency: int | None = None, drain_s: float = 30, watch: bool = True
+        self,
+        *,
+        tell: Callable[[Event], None],
+        concurrency: int | None = None,
+        drain_s: float = 30,
+        watch: bool = True,
+        notifier: Notifier | None = None,
     ) -> Service:
         """A scheduler for this home; the runner is imported when the first run starts. ``tell`` sees every event."""
         from hermes_cron.jobs.watch import signature
@@ -666,7 +673,7 @@ class App:
         from hermes_cron.scheduler.housekeeping import housekeep
         from hermes_cron.scheduler.indexing import Indexer
         from hermes_cron.scheduler.keeping import Keeper
-        from hermes_cron.scheduler.service import Plan, Service
+        from hermes_cron.scheduler.service import NOBODY, Plan, Service
 
         emit = self._emit = logs.begin(logs.LogFile(self.home.logs), self.clock, self.redact, tell=tell)
         sender = self.sender(emit)
@@ -689,6 +696,7 @@ class App:
                 keeper=Keeper(lambda: elsewhere(self.home.root, self.clock.now()), self.home.unfinished_change, emit),
                 indexer=Indexer(self._put_in),
                 exporter=self._exporter(),
+                notifier=notifier or NOBODY,
                 answer_within=self.answer_within,
                 limits=lambda: self.home_limits,
                 reviewer=self.reviews.reviewer(emit, ended=sender.kick),
@@ -842,6 +850,25 @@ class App:
         from hermes_cron.desks.memory import MemoryDesk
 
         return MemoryDesk(self)
+
+    @cached_property
+    def recall(self) -> RecallDesk:
+        """What comes to mind: the memory beside the built-in one."""
+        from hermes_cron.desks.recall import RecallDesk
+
+        return RecallDesk(self)
+
+    def second_memory(self, name: str) -> ExternalMemory:
+        """The provider of that name. Raises ``RecallFailed`` where a package's does not start."""
+        from hermes_cron.recall import local, registry
+
+        if name != local.NAME:
+            return registry.brought(name, self.home.root)
+        from hermes_cron.environments.local import run as run_command
+        from hermes_cron.store import recall
+
+        vectors = local.Vectors(load=partial(recall.vectors, self.store), keep=partial(recall.keep, self.store))
+        return local.LocalRecall(vectors=vectors, run=run_command, folder=self.home.root)
 
     @cached_property
     def reviews(self) -> ReviewDesk:

@@ -18,7 +18,7 @@ from hermes_cron.jobs.files import JobFiles
 from hermes_cron.jobs.load import Known
 from hermes_cron.jobs.understand import understand
 from hermes_cron.jobs.watch import Watcher, signature
-from hermes_cron.scheduler.service import Plan, Service
+from hermes_cron.scheduler.service import NOBODY, Notifier, Plan, Service
 from hermes_cron.scheduler.timers import Wake, Wakes
 from hermes_cron.store import history, jobs
 from hermes_cron.store.engine import Store
@@ -77,6 +77,8 @@ class Rig:
     work: Work = field(default_factory=Work)
     events: list[Event] = field(default_factory=list)
     code: int | None = None
+    notifier: Notifier = NOBODY
+    housekeep: Callable[[datetime], None] | None = None
 
     def __post_init__(self) -> None:
         self.store = Store(self.home.store)
@@ -98,6 +100,8 @@ class Rig:
                 drain_s=self.drain_s,
                 watch=self._watch if self.watch else None,
                 signature=lambda: signature(self.home.jobs),
+                notifier=self.notifier,
+                housekeep=self.housekeep,
             )
         )
 

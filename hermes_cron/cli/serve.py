@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from pathlib import Path
@@ -13,6 +14,7 @@ from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.output import one_line
 from hermes_cron.clock import FileClock
 from hermes_cron.errors import Usage
+from hermes_cron.service.notify import Notifier
 
 if TYPE_CHECKING:
     from hermes_cron.domain.event import Event
@@ -70,7 +72,13 @@ def serve(
     state = cli()
     app_ = state.app if clock_file is None else state.app_with(_clock_of(state, clock_file))
     teller = _Teller(state)
-    service = app_.service(tell=teller.tell, concurrency=concurrency, drain_s=drain, watch=not no_watch)
+    service = app_.service(
+        tell=teller.tell,
+        concurrency=concurrency,
+        drain_s=drain,
+        watch=not no_watch,
+        notifier=Notifier.of(state.environment, os.getpid()),
+    )
     seen = _on_signals(service)
     code = service.once() if once else service.run()
     if state.json:

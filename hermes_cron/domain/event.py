@@ -364,8 +364,8 @@ class ReviewEnded:
 Event = (
     ServeStarted | ServeReady | ServeStopping | ServeStopped | JobsChanged | JobFileBroken | InstantsMissed | RunStarted
     | RunFinished | RunInterrupted | RunTakenOver | RunWaits | RunParked | RunReleased | ApprovalExpired | RunLost
-    | ClockJumped | WatchFailed | MetricsServed | MetricsNotServed | PassFailed | HandEditsKept | HistoryNotKept | Cleaned | DeliverySent | DeliveryFailed
-    | DeliveryUnknown | SecurityFinding
+    | ClockJumped | WatchFailed | MetricsServed | MetricsNotServed | PassFailed | HandEditsKept | HistoryNotKept
+    | Cleaned | DeliverySent | DeliveryFailed | DeliveryUnknown | SecurityFinding
     | ReviewStarted | ReviewTakenOver | ReviewToolRefused | ReviewEnded
 )  # fmt: skip
 

@@ -150,6 +150,32 @@ class Exporter(Protocol):
         """Answer no more."""
 
 
+class Notifier(Protocol):
+    """Tells the service manager how it goes. Never raises."""
+
+    def ready(self, status: str) -> None:
+        """The first look is done."""
+
+    def goes_round(self) -> None:
+        """The loop looked again."""
+
+    def stopping(self) -> None:
+        """Nothing more begins."""
+
+
+class _Nobody:
+    """No service manager started this."""
+
+    def ready(self, status: str) -> None: ...
+
+    def goes_round(self) -> None: ...
+
+    def stopping(self) -> None: ...
+
+
+NOBODY = _Nobody()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a service is made of.
@@ -177,6 +203,7 @@ class Plan:
     keeper: Keeper | None = None
     indexer: Indexer | None = None
     exporter: Exporter | None = None
+    notifier: Notifier = NOBODY
     answer_within: timedelta = approvals.ANSWER_WITHIN
     limits: Callable[[], Limits] = Limits
     reviewer: Reviewer | None = None
@@ -241,6 +268,7 @@ class Service:
             began = monotonic()
             self._guarded({Wake.RESCAN, Wake.SWEEP, Wake.HOUSEKEEPING})
             self._plan.emit(ServeReady(owner=self._name, after_s=round(monotonic() - began, 3)))
+            self._plan.notifier.ready(f"serving {self._plan.owners.parent.parent}")
             while not self._stops and not self._gives_up():
                 wakes = self._wait()
                 self._mind_the_clock(stalled=not wakes)
@@ -278,6 +306,7 @@ class Service:
         """Words, ``ORPHANS`` once an owner is seen to be dead, or nothing after ``_WAIT_S``."""
         end = monotonic() + _WAIT_S
         while (left := end - monotonic()) > 0:
+            self._plan.notifier.goes_round()
             wakes = self.wakes.wait(min(left, LOOK_S))
             if wakes:
                 return wakes
@@ -540,6 +569,7 @@ class Service:
         """Many new files must neither delay a due job nor a stop."""
         if self._stops:
             raise _ToldToStopError
+        self._plan.notifier.goes_round()
         self._dispatch()
 
     def _meanwhile(self) -> None:
@@ -625,6 +655,7 @@ class Service:
         if self._plan.reviewer is not None:
             self._plan.reviewer.release()
         level = Level.ERROR if code else Level.INFO
+        self._plan.notifier.stopping()
         self._plan.emit(
             ServeStopping(why=self._why, running=self._executor.running, drain_s=self._plan.drain_s, level=level)
         )
@@ -640,6 +671,7 @@ class Service:
         """Up to ``drain_s``, still answering cancels; a second ``stop`` ends the wait."""
         end = time.monotonic() + self._plan.drain_s
         while self._stops < 2 and (left := end - time.monotonic()) > 0 and not self._executor.wait(0):
+            self._plan.notifier.goes_round()
             wakes = self.wakes.wait(min(left, 1.0))
             if wakes & {Wake.STORE, Wake.SWEEP}:
                 self._cancels()

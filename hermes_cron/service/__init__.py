@@ -1,0 +1,1 @@
+"""The service of the host: its units, and what it tells systemd."""
