@@ -44,6 +44,7 @@ HELP_ZH = {
         "哪个文件：memory（环境、惯例）或 user（用户偏好）。"
     ),
     "Only this file.": "只看此文件。",
+    "Instead: which second memory may stand beside the files.": "改为列出可以与文件并用的第二记忆。",
     "At most so many, newest first.": "最多条数，新的在前。",
 }
 
@@ -67,6 +68,9 @@ _TEXTS: dict[str, dict[str, str]] = {
         "scanned": "{kind}: {excerpt}",
         "over": "longer than {limit:,} characters: nothing can be added, and the prompt has only its beginning",
         "clean": "nothing to remark", "warning": "warning",
+        "always": "always on", "built_in": "MEMORY.md and USER.md, in every prompt", "active": "active",
+        "lacks": "lacks {what}", "interface": "a package may bring one more (entry point hermes_cron.memory, {name})",
+        "choose": "one at a time: hermes-cron config set memory.provider NAME     off: NAME none",
     },
     "zh": {
         "used": "{used:,} / {limit:,} 个字符，已用 {percent}%",
@@ -87,8 +91,13 @@ _TEXTS: dict[str, dict[str, str]] = {
         "scanned": "{kind}：{excerpt}",
         "over": "超过 {limit:,} 个字符：不能再添加，提示词中只有开头部分",
         "clean": "没有问题", "warning": "警告",
+        "always": "始终启用", "built_in": "MEMORY.md 与 USER.md，在每个提示词中", "active": "使用中",
+        "lacks": "缺少 {what}", "interface": "安装包可以再提供一个（入口点 hermes_cron.memory，{name}）",
+        "choose": "每次只能用一个：hermes-cron config set memory.provider 名称     关闭：名称写 none",
     },
 }  # fmt: skip
+_PROVIDERS = {"en": ("MEMORY", "STATE", "WHAT"), "zh": ("记忆", "状态", "说明")}
+_INTERFACE = "hermes_cron.ports.ExternalMemory"
 _SHORT = 60
 
 
@@ -112,8 +121,16 @@ Only = Annotated[Which | None, typer.Option("--target", help="Only this file.")]
 
 
 @app.command("list", help="Every entry, with how full the files are.")
-def list_entries(target: Only = None) -> None:
+def list_entries(
+    target: Only = None,
+    providers: Annotated[
+        bool, typer.Option("--providers", help="Instead: which second memory may stand beside the files.")
+    ] = False,
+) -> None:
     state = bearing()
+    if providers:
+        _providers(state)
+        return
     desk = state.app.memory
     files = [desk.kept(each) for each in _targets(target)]
     lost = {kept.target: desk.lost(kept.target) for kept in files if kept.fault is None}
@@ -138,6 +155,22 @@ def list_entries(target: Only = None) -> None:
             entry = output.one_line(_shown(it.entry))
             state.note(texts["lost"].format(entry=entry))
             state.note(texts["back"].format(entry=shlex.quote(entry)))
+
+
+def _providers(state: Cli) -> None:
+    desk, texts = state.app.recall, _TEXTS[state.lang]
+    known, active = desk.providers(), desk.active
+    if state.json:
+        facts = [{"name": it.name, "about": it.about, "lacks": it.lacks, "active": it.name == active} for it in known]
+        state.emit_json({"interface": _INTERFACE, "built_in": True, "active": active, "providers": facts})
+        return
+    rows = [("files", texts["always"], texts["built_in"])]
+    for it in known:
+        how = texts["active"] if it.name == active else "" if it.lacks is None else texts["lacks"].format(what=it.lacks)
+        rows.append((it.name, how, it.about))
+    state.out(output.table(rows, _PROVIDERS[state.lang], max_columns=state.columns, give=(2,)))
+    state.note(texts["interface"].format(name=_INTERFACE))
+    state.note(texts["choose"])
 
 
 def _listed(kept: Kept, state: Cli) -> Iterator[str]:

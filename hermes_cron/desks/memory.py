@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.clip import one_line
-from hermes_cron.domain.entries import read, texts, written
+from hermes_cron.domain.entries import Entry, read, texts, written
 from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.file_edit import Edits, Put
 from hermes_cron.domain.learning import Author, Kind, Learned, LearnedState, MemoryDoor, MemoryMode
@@ -85,6 +85,13 @@ class MemoryDesk:
         except Refused as error:
             return Kept(target=target, limit=limit, fault=error.message)
         return Kept(target=target, entries=read(data or b""), limit=limit)
+
+    def archived(self, target: Target) -> tuple[Entry, ...]:
+        """Entries that had to make room; none where the archive cannot be read."""
+        try:
+            return read(self._bytes(target.archive) or b"")
+        except Refused:
+            return ()
 
     def block(self, mode: MemoryMode) -> Block:
         """What a run that begins now has of it in its system prompt."""
