@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hermes_cron.settings import BudgetSettings
     from hermes_cron.store.history import Accounted
     from hermes_cron.store.overview import Coming, Need
+    from hermes_cron.store.taught import Day
 
 app = typer.Typer(help="Is all well, and what needs a person?", add_completion=False)
 
@@ -63,6 +64,21 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "unpriced": ", what {count} calls cost is unknown",
         "unpriced_one": ", what 1 call cost is unknown",
         "dearest": "; dearest: {job} {usd}",
+        "skill": "1 skill {word}",
+        "skills": "{n} skills {word}",
+        "entry": "1 memory entry",
+        "entries": "{n} memory entries",
+        "entry_removed": "1 memory entry removed",
+        "entries_removed": "{n} memory entries removed",
+        "created": "created",
+        "patched": "patched",
+        "rewritten": "rewritten",
+        "changed": "changed",
+        "list": ", ",
+        "nothing": "nothing",
+        "none_archived": "; nothing archived",
+        "archived": "; {n} archived",
+        "proposed": "; {n} proposed",
         "blocked": "{kind} in {place}",
         "times": ", {times} times",
         "of_job": ", for {job}",
@@ -104,6 +120,21 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "unpriced": "，另有 {count} 次调用费用未知",
         "unpriced_one": "，另有 1 次调用费用未知",
         "dearest": "；最贵：{job} {usd}",
+        "skill": "1 个技能{word}",
+        "skills": "{n} 个技能{word}",
+        "entry": "1 条记忆",
+        "entries": "{n} 条记忆",
+        "entry_removed": "删除 1 条记忆",
+        "entries_removed": "删除 {n} 条记忆",
+        "created": "新建",
+        "patched": "修补",
+        "rewritten": "重写",
+        "changed": "修改",
+        "list": "，",
+        "nothing": "无",
+        "none_archived": "；无归档",
+        "archived": "；归档 {n} 个",
+        "proposed": "；提议 {n} 项",
         "well": "没有需要处理的事",
         "blocked": "{place}：{kind}",
         "times": "，{times} 次",
@@ -145,11 +176,12 @@ class _Morning:
     today: Spent
     month: Spent
     dearest: tuple[str, float] | None
+    learned: Day
 
 
 def _looked(state: Cli) -> _Morning:
     from hermes_cron.domain.money import day_began
-    from hermes_cron.store import outbox, overview, spending
+    from hermes_cron.store import outbox, overview, spending, taught
     from hermes_cron.store.history import accounted
 
     unlisted = jobs_known.current(state).unlisted
@@ -169,6 +201,7 @@ def _looked(state: Cli) -> _Morning:
             today=spending.today(conn, zone, now),
             month=spending.this_month(conn, zone, now),
             dearest=spending.dearest(conn, day_began(now, zone)),
+            learned=taught.since(conn, since),
         )
 
 
@@ -238,7 +271,7 @@ def _show(state: Cli, morning: _Morning) -> None:
         (texts["truth"], _truth(morning.verdicts, texts)),
         (texts["sent"], _sent(morning.sent, texts)),
         (texts["money"], _money(morning, state.settings.budget, texts)),
-        (texts["learned"], "-"),
+        (texts["learned"], _learned(morning.learned, texts)),
         (texts["next"], ", ".join(soon) or "-"),
     ]
     state.out(output.facts(facts, indent=0, gap=3))
@@ -345,6 +378,26 @@ def _money(morning: _Morning, budget: BudgetSettings, texts: Mapping[str, str]) 
     return text
 
 
+_OF_SKILLS = ("created", "patched", "rewritten")
+
+
+def _learned(day: Day, texts: Mapping[str, str]) -> str:
+    """``-`` while nothing was learned and nothing is proposed."""
+    if not day:
+        return "-"
+    archived = day.skills.get("archived", 0)
+    known = {word: day.skills.get(word, 0) for word in _OF_SKILLS}
+    known["changed"] = sum(day.skills.values()) - archived - sum(known.values())
+    parts = [texts["skill" if n == 1 else "skills"].format(n=n, word=texts[word]) for word, n in known.items() if n]
+    removed = day.memory.get("removed", 0)
+    for form, n in (("entry", sum(day.memory.values()) - removed), ("entry_removed", removed)):
+        if n:
+            parts.append(texts[form if n == 1 else form.replace("entry", "entries")].format(n=n))
+    text = texts["list"].join(parts) or texts["nothing"]
+    text += texts["archived"].format(n=archived) if archived else texts["none_archived"]
+    return text + (texts["proposed"].format(n=day.proposed) if day.proposed else "")
+
+
 _TOLD = ("sent", "failed", "unknown", "silent")
 
 
@@ -372,7 +425,7 @@ def _as_json(state: Cli, morning: _Morning) -> dict[str, Any]:
             "caps": asdict(budget),
             "dearest": None if morning.dearest is None else {"job": morning.dearest[0], "cost_usd": morning.dearest[1]},
         },
-        "learned": None,
+        "learned": asdict(morning.learned) if morning.learned else None,
         "next": [{"job": each.job, "at": local(each.at, each.timezone)} for each in morning.coming],
         "need_you": [{**asdict(each), "command": need_you.command(each)} for each in morning.needs],
     }

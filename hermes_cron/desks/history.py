@@ -21,11 +21,13 @@ from hermes_cron.errors import (
     NotFound,
     SecretInPlainSight,
     SnapshotFailed,
+    StoreDamaged,
     Usage,
 )
 from hermes_cron.settings import Settings
 
 if TYPE_CHECKING:
+    from hermes_cron.desks.learned_back import Back
     from hermes_cron.domain.home_part import Part
     from hermes_cron.snapshots.blame import Line
     from hermes_cron.snapshots.commits import Commit, Why
@@ -247,8 +249,11 @@ class HistoryDesk:
         plan = history.plan_restore(self._snapshots, commit, paths=chosen, exact=exact)
         return self._task(Asked(verb="restore", commit=commit, paths=chosen, exact=exact), plan)
 
-    def to_undo(self, word: str) -> Task:
-        """As if a commit, or all commits of a run, had not been. Raises ``NotFound``, ``NameAmbiguous``."""
+    def to_undo(self, word: str, *, rejects: bool = False) -> Task:
+        """As if a commit, or all commits of a run, had not been. ``rejects``: what it taught is not wanted.
+
+        Raises ``NotFound``, ``NameAmbiguous``.
+        """
         from hermes_cron.snapshots import history
 
         taken, run = ([self.find(word)], None) if _COMMIT.fullmatch(word) else self._of_run(word)
@@ -259,7 +264,7 @@ class HistoryDesk:
             )
         ids = tuple(it.id for it in taken)
         plan = history.plan_undo(self._snapshots, ids)
-        return self._task(Asked(verb="undo", commit=taken[0], undoes=ids, run=run), plan)
+        return self._task(Asked(verb="undo", commit=taken[0], undoes=ids, run=run, rejects=rejects), plan)
 
     def _task(self, asked: Asked, plan: Plan) -> Task:
         from hermes_cron.desks.history_task import described
@@ -301,11 +306,16 @@ class HistoryDesk:
 
     def carry_out(self, task: Task, *, by: str) -> Done:
         """Do what was shown, tell the store, prove it. Raises ``Conflict``; before the change, nothing is done then."""
+        from hermes_cron.desks import learned_back
         from hermes_cron.snapshots import history, proof
 
         snapshots = self._snapshots
+        back = learned_back.meant(task.asked, self.commits())
         changed = history.carry_out(snapshots, task.plan, _why(task.asked, by))
-        late = [self._late(lambda: self.follow([it.path for it in task.diffs], back=True))]
+        late = [
+            self._late(lambda: self.follow([it.path for it in task.diffs], back=True)),
+            self._late(lambda: self._turn(back)),
+        ]
         objects, tree = snapshots.objects(), changed.newest.tree
         said, found = proof.of_tree(objects, tree), proof.of_home(self._app.home.root, objects, tree)
         since: list[Commit | None] = []
@@ -319,12 +329,19 @@ class HistoryDesk:
         _say_late(changed, *late)
         return Done(before=changed.before, after=changed.after, sha256=said.sha256, files=said.files)
 
+    def _turn(self, back: Back) -> None:
+        """A home without a store has learned nothing that somebody counts."""
+        from hermes_cron.desks import learned_back
+
+        if self._app.home.store.exists():
+            self._app.store.write(partial(learned_back.turn, back=back))
+
     @staticmethod
     def _late(do: Callable[[], object]) -> HermesCronError | None:
         """Why something that comes after the change could not be done: the next look at the files does it."""
         try:
             do()
-        except (DiskFull, SnapshotFailed) as error:
+        except (DiskFull, SnapshotFailed, StoreDamaged) as error:
             return error
         return None
 

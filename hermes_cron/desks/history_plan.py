@@ -80,7 +80,8 @@ class RunFacts:
 class Asked:
     """What a person wants. ``commit`` is the snapshot to restore, or the newest of ``undoes``.
 
-    ``paths`` are the only ones that are restored; empty: all. ``exact``: edits by hand made since go too.
+    ``paths`` are the only ones that are restored; empty: all. ``exact``: edits by hand made since go too. ``rejects``:
+    what is undone was learned, and is not wanted.
     """
 
     verb: Literal["restore", "undo"]
@@ -89,6 +90,7 @@ class Asked:
     run: RunFacts | None = None
     paths: tuple[str, ...] = ()
     exact: bool = False
+    rejects: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

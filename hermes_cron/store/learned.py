@@ -67,6 +67,12 @@ def by_snapshots(conn: Connection, snapshots: Sequence[str]) -> list[Learned]:
     return [_of(row) for row in rows.mappings()]
 
 
+def open_proposals(conn: Connection) -> int:
+    """How many wait for a person."""
+    query = select(func.count()).select_from(_learned).where(_learned.c.state == LearnedState.PROPOSED.value)
+    return int(conn.execute(query).scalar_one())
+
+
 def count(conn: Connection) -> int:
     """All rows."""
     return int(conn.execute(select(func.count()).select_from(_learned)).scalar_one())

@@ -1,9 +1,12 @@
-"""What did a run teach, where did each thing go, who looked back at it, and what did people say of it?"""
+"""What did a run teach, where did each thing go, who looked back at it, and what did people say of it? And what did all
+runs of a day teach?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
@@ -43,3 +46,37 @@ def of_run(conn: Connection, run_id: str) -> Taught:
         feedback=feedback.of_runs(conn, [run_id]).get(run_id, ()),
         sessions=views.sessions(conn, run_id),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """What stands of it, by ``Learned.change``: entries of the memory, and skills, each once a word.
+
+    ``proposed`` waits for a person, whenever it was proposed.
+    """
+
+    memory: Mapping[str, int] = field(default_factory=dict)
+    skills: Mapping[str, int] = field(default_factory=dict)
+    proposed: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.memory or self.skills or self.proposed)
+
+
+def since(conn: Connection, instant: datetime) -> Day:
+    """What was learned from then on."""
+    rows = [each for each in learned.since(conn, instant) if each.state is LearnedState.APPLIED]
+    memory: Counter[str] = Counter()
+    for each in rows:
+        if each.kind is Kind.MEMORY:
+            memory[each.change] += _entries(each)
+    skills = {(each.name, each.change) for each in rows if each.kind is Kind.SKILL}
+    return Day(
+        memory=dict(memory), skills=dict(Counter(change for _, change in skills)), proposed=learned.open_proposals(conn)
+    )
+
+
+def _entries(change: Learned) -> int:
+    """Those that it wrote, or where it wrote none those that it took away; one at least."""
+    plus = sum(line.startswith("+") for line in change.lines)
+    return plus or sum(line.startswith("-") for line in change.lines) or 1
