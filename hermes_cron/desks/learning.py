@@ -70,7 +70,7 @@ class LearningDesk:
         skills = replace(
             self._app.skill_reading.door(author), write=desk.writer(author), probe=partial(desk.probe, author)
         )
-        return Doors(memory=self._app.memory.door(author), skills=skills)
+        return Doors(memory=self._app.memory.door(author), skills=skills, recall=self._app.recall.door(author))
 
     def write(self, author: Author, key: str | None, lesson: Lesson) -> Learned:
         """Change the home, or propose it where the job says so. Raises what the history raises, with nothing changed.

@@ -23,8 +23,10 @@ def remembered(app: App, taken: TakenRun, route: Route, tools: Collection[str]) 
     """As it lies there at this moment. The index is for who can read what it names."""
     memory = app.memory.block(_mode(taken, tools))
     index = _index(app, taken, route) if {VIEW, LIST} & set(tools) else None
+    recall = app.recall.block(taken)
     return Remembered(
         memory=memory.text,
+        recall=recall.text,
         index="" if index is None else index.text,
         blocked=tuple(_findings(taken, memory, index)),
     )

