@@ -30,6 +30,7 @@ from hermes_cron.domain.job import (
     name_key,
 )
 from hermes_cron.domain.learning import Learn, MemoryMode
+from hermes_cron.domain.self_restart import REMEDY, restarts_itself
 from hermes_cron.errors import HermesCronError, ScheduleInPast
 from hermes_cron.jobs import follow_up, forms, keys
 from hermes_cron.jobs.frontmatter import Entry, Fault, FaultsFound, Parts, Table, read_table, refuse, split
@@ -280,8 +281,11 @@ class _Reading:
     def _secrets(self, prompt: str | None) -> None:
         if secret := spelled_out(prompt or ""):
             self._fault("", _in_plain_sight("prompt", secret[0]), self._body_line(secret[1]))
-        if secret := spelled_out(str(self._given.get("script") or "")):
+        script = str(self._given.get("script") or "")
+        if secret := spelled_out(script):
             self._fault("script", _in_plain_sight("script", secret[0]))
+        if words := restarts_itself(script):
+            self._fault("script", f"script: {words} would end the service that runs it, and the run", hint=REMEDY)
 
     def _screen(self, prompt: str | None) -> None:
         from hermes_cron.jobs import screened

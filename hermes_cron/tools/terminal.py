@@ -8,6 +8,7 @@ from pydantic import Field
 
 from hermes_cron.domain.command import Command, CommandResult
 from hermes_cron.domain.run import Effect
+from hermes_cron.domain.self_restart import restarts_itself
 from hermes_cron.domain.tool_call import ToolOutput
 from hermes_cron.errors import ToolFailed
 from hermes_cron.tools.confine import readable
@@ -27,6 +28,8 @@ def run(arguments: Terminal, context: ToolContext) -> ToolOutput:
     """A cancelled run waits for the command: what writes is never cut in the middle, only by its time limit."""
     if "\0" in arguments.command:
         raise ToolFailed("the command holds a NUL character")
+    if words := restarts_itself(arguments.command):
+        raise ToolFailed(f"not run: {words} would end the service that this run lives in, and the run with it")
     wanted = min(arguments.timeout or context.caps.command_s, context.caps.command_max_s)
     limit_s = context.seconds(wanted)
     done = context.run_command(

@@ -125,6 +125,14 @@ def test_a_loop_that_hangs_gives_no_sign_of_life(home: Home) -> None:
     assert notes.said == ["ready", "stopping"]
 
 
+def test_c295_a_job_that_restarts_its_own_service_is_refused_where_it_is_added(run_cli: RunCli, home: Home) -> None:
+    write_job(home, "again", "schedule: every day at 12:00", "script: systemctl --user restart hermes-cron")
+    done = run_cli("check")
+    assert done.rc == 2
+    assert "jobs/again.md:4" in done.err + done.out
+    assert "would end the service that runs it" in done.err + done.out
+
+
 # --- installation ---------------------------------------------------------------------------------------------------
 
 

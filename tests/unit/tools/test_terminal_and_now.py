@@ -36,6 +36,13 @@ def test_command_answers_exit_code_and_output(tmp_path: Path) -> None:
     assert (output.ok, output.exit_code) == (False, 4)
 
 
+def test_a_command_that_would_end_its_own_service_is_not_run(tmp_path: Path) -> None:
+    output = ask(context(tmp_path), "terminal", command="touch began; systemctl --user restart hermes-cron")
+    assert not output.ok
+    assert "would end the service" in output.text
+    assert not (tmp_path / "work" / "began").exists()
+
+
 def test_equal_results_read_equal(tmp_path: Path) -> None:
     around = context(tmp_path)
     assert ask(around, "terminal", command="echo x") == ask(around, "terminal", command="echo x")
