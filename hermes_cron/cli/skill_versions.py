@@ -1,4 +1,4 @@
-"""``skills log diff restore``: the versions of one skill, counted from 1."""
+"""``skills log diff``: the versions of one skill, counted from 1."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hermes_cron.cli import diff as diffs
-from hermes_cron.cli import log, taking_back
+from hermes_cron.cli import log
 from hermes_cron.cli.context import Cli
 from hermes_cron.cli.snapshot_words import bearing
-from hermes_cron.errors import Usage
 
 if TYPE_CHECKING:
     from hermes_cron.domain.home_part import Part
@@ -19,10 +18,8 @@ if TYPE_CHECKING:
 HELP_ZH = {
     "A skill's versions, newest first.": "技能的各个版本，新的在前。",
     "What a version changed; the newest without @V.": "某个版本改动了什么；省略 @V 则为最新版本。",
-    "Bring a version back; later edits by hand stay.": "恢复某个版本；之后的手动修改保留。",
     "The skill, and which version: inspect-database@4.": "技能及其版本：inspect-database@4。",
     "At most so many, newest first.": "最多条数，新的在前。",
-    "Drop edits by hand made since, too; they stay in the history.": "连之后的手动修改也去掉；历史中仍保留。",
 }
 
 _TEXTS = {"en": {"same": "No difference."}, "zh": {"same": "没有差异。"}}
@@ -41,7 +38,7 @@ def versions(
 def difference(name: Versioned) -> None:
     state = bearing()
     desk = state.app.history
-    part, number = _named(state, name)
+    part, number = named(state, name)
     before, version = desk.version(part, number)
     found = desk.between(None if before is None else before.commit, version.commit, paths=(part.path,))
     if state.json:
@@ -52,27 +49,8 @@ def difference(name: Versioned) -> None:
         state.out(_TEXTS[state.lang]["same"])
 
 
-def restore(
-    name: Versioned,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Drop edits by hand made since, too; they stay in the history.")
-    ] = False,
-) -> int:
-    state = bearing()
-    part, number = _named(state, name)
-    if number is None:
-        raise Usage(f"which version of {part.name}?", hint=f"hermes-cron skills log {part.name}")
-    _, version = state.app.history.version(part, number)
-    if version.gone:
-        raise Usage(
-            f"{part.name}@{number} is its removal",
-            hint=f"the one before: hermes-cron skills restore {part.name}@{number - 1}",
-        )
-    task = state.app.history.to_restore(version.commit, paths=(part.path,), exact=exact)
-    return taking_back.done(state, task, ["skills", "restore", name, *(["--exact"] if exact else [])])
-
-
-def _named(state: Cli, word: str) -> tuple[Part, int | None]:
+def named(state: Cli, word: str) -> tuple[Part, int | None]:
+    """The skill, and the number of a version where one was said. Raises ``NotFound``, ``NameAmbiguous``."""
     found = _VERSION.fullmatch(word)
     name, number = (found[1], int(found[2])) if found else (word, None)
     return state.app.history.skill(name), number

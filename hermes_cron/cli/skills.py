@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hermes_cron.cli import output, skill_versions
+from hermes_cron.cli import output, skill_shelf, skill_versions
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import NotFound, Usage
 
@@ -21,11 +21,18 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, show, lint and test skills; their versions.", add_completion=False)
 app.command("log", help="A skill's versions, newest first.")(skill_versions.versions)
 app.command("diff", help="What a version changed; the newest without @V.")(skill_versions.difference)
-app.command("restore", help="Bring a version back; later edits by hand stay.")(skill_versions.restore)
+app.command("restore", help="Bring a version back, or an archived skill; later edits by hand stay.")(
+    skill_shelf.restore
+)
+app.command("pin", help="No run changes this skill from now on.")(skill_shelf.pin)
+app.command("unpin", help="Runs may change this skill again.")(skill_shelf.unpin)
+app.command("archive", help="Put a skill away; skills restore brings it back, byte for byte.")(skill_shelf.archive)
+app.command("reject", help="Take back what a run made of a skill; later edits stay.")(skill_shelf.reject)
 
 HELP_ZH = {
     "List, show, lint and test skills; their versions.": "列出、查看、校验和测试技能；查看其版本。",
     **skill_versions.HELP_ZH,
+    **skill_shelf.HELP_ZH,
     "Skills by category; broken ones with file and line.": "按类别列出技能；损坏的附文件和行号。",
     "One skill: what it is for, its checks, its text.": "一个技能：用途、检查项和正文。",
     "Check skills against the standard and their playbooks; exit 2 on a fault.": (
@@ -45,8 +52,8 @@ HELP_ZH = {
 _TEXTS = {
     "en": {
         "headers": ("NAME", "CATEGORY", "VERSION", "FROM", "PLAYBOOK", "DESCRIPTION"),
-        "home": "home", "bundled": "bundled", "none": "No skills.", "clean": "{n} skills, no faults",
-        "faults": "{n} faults",
+        "home": "home", "bundled": "bundled", "pinned": ", pinned", "none": "No skills.",
+        "clean": "{n} skills, no faults", "faults": "{n} faults",
         "show": ("category", "version", "from", "file", "hides", "playbook", "checks"),
         "ambiguous": "name is not unique", "blocked": "blocked: {kind}, {place}",
         "which": "which database? {skill} looks at one", "no_playbook": "{skill} has no playbook to test",
@@ -56,7 +63,7 @@ _TEXTS = {
     },
     "zh": {
         "headers": ("名称", "类别", "版本", "来源", "PLAYBOOK", "说明"),
-        "home": "主目录", "bundled": "附带", "none": "没有技能。",
+        "home": "主目录", "bundled": "附带", "pinned": "，已锁定", "none": "没有技能。",
         "clean": "{n} 个技能，无错误", "faults": "{n} 处错误",
         "show": ("类别", "版本", "来源", "文件", "遮盖", "playbook", "检查项"),
         "ambiguous": "名称不唯一", "blocked": "已拦截：{kind}，{place}",
@@ -100,7 +107,7 @@ def show(name: str = typer.Argument(..., help="The skill's name, or category/nam
     labels = text["show"]
     checks = [f"{path.name}: {', '.join(step.id for step in _load(path).steps)}" for path in library.playbooks(skill)]
     values = (
-        skill.category, skill.version, str(text["bundled" if skill.bundled else "home"]), str(skill.path),
+        skill.category, skill.version, _source(skill, state.lang), str(skill.path),
         str(skill.shadows or ""), ", ".join(path.name for path in library.playbooks(skill)), "\n".join(checks),
     )  # fmt: skip
     state.out(f"{skill.name}: {output.one_line(skill.description)}")
@@ -231,16 +238,20 @@ def _lint_paths(state: Cli, target: str | None) -> list[Path]:
 
 
 def _row(state: Cli, library: SkillLibrary, skill: Skill) -> tuple[str, ...]:
-    text = _TEXTS[state.lang]
     engines = [
         path.name.removeprefix("playbook").removesuffix(".yaml").lstrip(".") for path in library.playbooks(skill)
     ]
     playbook = ", ".join(engine or "yes" for engine in engines)
     name = skill.qualified if library.duplicates(skill) else skill.name
-    source = str(text["bundled" if skill.bundled else "home"])
+    source = _source(skill, state.lang)
     found = library.blocked(skill)
     said = _summary(skill.description, state.lang) if found is None else _blocked(found, state.lang)
     return name, skill.category, skill.version, source, playbook, said
+
+
+def _source(skill: Skill, language: str) -> str:
+    text = _TEXTS[language]
+    return f"{text['bundled' if skill.bundled else 'home']}{text['pinned'] if skill.pinned else ''}"
 
 
 def _blocked(found: SkillFinding, language: str) -> str:
@@ -267,7 +278,7 @@ def _finding_json(library: SkillLibrary, skill: Skill) -> dict[str, Any] | None:
 def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
     return {
         "name": skill.name, "qualified": skill.qualified, "category": skill.category, "version": skill.version,
-        "description": skill.description, "bundled": skill.bundled, "path": str(skill.path),
+        "description": skill.description, "bundled": skill.bundled, "pinned": skill.pinned, "path": str(skill.path),
         "playbooks": [path.name for path in library.playbooks(skill)],
         "ambiguous": bool(skill.fault is None and library.duplicates(skill)),
         "shadows": str(skill.shadows) if skill.shadows else None,

@@ -20,6 +20,9 @@ _MEMORY = Part(Kind.MEMORY, "memory", "memories")
 _SETTINGS = Part(Kind.SETTINGS, "config.toml", "config.toml")
 _WORDS = {"memory": _MEMORY, "memories": _MEMORY, "settings": _SETTINGS, "config": _SETTINGS}
 
+_ARCHIVED = "skills/.archive/"
+"""What lies there is called by its path: the name is that of the skill whose versions came before."""
+
 _Parts = dict[Part, list[str]]
 
 
@@ -102,6 +105,7 @@ def _named(parts: _Parts, word: str, kinds: set[Kind]) -> Part | None:
     found = [
         it for it in parts
         if it.kind in kinds and wanted in (it.name.casefold(), it.path.partition("/")[2].casefold())
+        and (not it.path.startswith(_ARCHIVED) or wanted != it.name.casefold())
     ]  # fmt: skip
     if len(found) > 1:
         raise NameAmbiguous(
