@@ -114,7 +114,9 @@ class LearningDesk:
         commit = self._commit(key)
         if commit is None:
             return None
-        found = lesson or _as_committed(commit)
+        from hermes_cron.desks.learned_again import as_committed
+
+        found = lesson or as_committed(self._app, commit)
         return self._note(author, key, found, before=commit.parent, after=commit.id, state=LearnedState.APPLIED)
 
     def _commit(self, key: str) -> Commit | None:
@@ -179,12 +181,6 @@ class LearningDesk:
             review=author.review,
             details={**facts(self._app, lesson.kind, lesson.name, lines, after=after), **lesson.details},
         )
-
-
-def _as_committed(commit: Commit) -> Lesson:
-    """What a commit says of a call whose process died before its row was written."""
-    kind = Kind.MEMORY if commit.reason.startswith("memory") else Kind.SKILL
-    return Lesson(kind=kind, name="", change="changed", reason=commit.reason, lines=(), edits=dict)
 
 
 __all__ = ["Author", "LearningDesk", "Lesson", "MemoryMode"]
