@@ -41,7 +41,8 @@ _TEXTS = {
         "database": "A database to read, NAME=URL or NAME=PATH (empty: none yet)",
         "password": "Password of {name}, not shown (empty: none)",
         "made": "Made {root}", "there": "{root} was there already; nothing in it was overwritten",
-        "kept": "kept", "new": "new", "files": "{count} files", "one_file": "1 file",
+        "kept": "kept", "new": "new", "files": "{count} files", "files_1": "1 file",
+        "updated": "{count} that nobody had edited updated", "updated_1": "1 that nobody had edited updated",
         "comma": ", ", "colon": ": ", "no_model": "no model", "snapshot": "snapshot {id}",
         "unused": "not applied: {options}; config.toml exists",
         "next": "next: ", "add": 'hermes-cron add "every day 9am: inspect {database} db"',
@@ -55,7 +56,8 @@ _TEXTS = {
         "database": "要读取的数据库，名称=URL 或 名称=路径（空：暂无）",
         "password": "{name} 的密码，不显示（空：无）",
         "made": "已建立 {root}", "there": "{root} 已存在；没有覆盖任何内容",
-        "kept": "保留", "new": "新建", "files": "{count} 个文件", "one_file": "1 个文件",
+        "kept": "保留", "new": "新建", "files": "{count} 个文件", "files_1": "1 个文件",
+        "updated": "更新了 {count} 个无人改动的文件", "updated_1": "更新了 1 个无人改动的文件",
         "comma": "，", "colon": "：", "no_model": "无模型", "snapshot": "快照 {id}",
         "unused": "未应用：{options}；config.toml 已存在",
         "next": "下一步：", "add": 'hermes-cron add "每天早上9点：巡检 {database} 数据库"',
@@ -97,7 +99,7 @@ def init(
     _check(given)
     text = config_text(given)
     Settings.parse(text, home.config, env)
-    if existed and any(shipped.missing(home.root / kind, kind) for kind in _SHIPPED):
+    if existed and any(shipped.pending(home.root / kind, kind, _held(home, kind)) for kind in _SHIPPED):
         state.app.keep_hand_edits()
     made = _make(home, text)
     for name, value in given.secrets.items():
@@ -114,7 +116,7 @@ def init(
 
 def _kept(state: Cli, made: _Made) -> str | None:
     """The snapshot that holds what was made; None when nothing was."""
-    if not made.config_new and not any(copied.new for copied in made.shipped.values()):
+    if not made.config_new and not any(copied.new or copied.updated for copied in made.shipped.values()):
         return None
     return state.app.keep("init")
 
@@ -174,7 +176,7 @@ def _make(home: Home, config: str) -> _Made:
     if not files.make_folder(home.root) and not any(home.root.iterdir()):
         home.root.chmod(0o700)
     folders = tuple(name for name in _FOLDERS if files.make_folder(home.root / name))
-    copies = {kind: shipped.copy_to(home.root / kind, kind) for kind in _SHIPPED}
+    copies = {kind: shipped.copy_to(home.root / kind, kind, _held(home, kind)) for kind in _SHIPPED}
     try:
         files.create_new(home.config, config.encode(), mode=0o600)
     except Conflict:
@@ -183,6 +185,13 @@ def _make(home: Home, config: str) -> _Made:
 
 
 _SHIPPED: tuple[shipped.Kind, ...] = ("jobs", "skills", "memories")
+
+
+def _held(home: Home, kind: shipped.Kind) -> frozenset[str]:
+    """Skills that a newer version does not replace: somebody pinned them."""
+    from hermes_cron.experience.skill_pins import pinned
+
+    return pinned(home.skills) if kind == "skills" else frozenset()
 
 
 def _ask(state: Cli, answers: _Answers, *, asked: dict[str, object]) -> None:
@@ -281,6 +290,7 @@ def _report(state: Cli, made: _Made, snapshot: str | None, *, unused: Sequence[s
             "home": str(made.home.root), "existed": existed, "config_written": made.config_new,
             "folders": list(made.folders),
             "copied": {kind: list(copied.new) for kind, copied in made.shipped.items()},
+            "updated": {kind: list(copied.updated) for kind, copied in made.shipped.items()},
             "timezone": settings.timezone, "model": settings.model.name, "databases": databases,
             "not_applied": list(unused), "snapshot": snapshot, "next": follow,
         })  # fmt: skip
@@ -294,15 +304,20 @@ def _report(state: Cli, made: _Made, snapshot: str | None, *, unused: Sequence[s
     for name in _FOLDERS:
         copied = copies.get(name)
         word = texts["new"] if name in made.folders else texts["kept"]
-        written = len(copied.new) if copied else 0
-        count = texts["one_file" if written == 1 else "files"].format(count=written)
-        rows.append((f"{name}/", f"{word}{comma}{count}" if written else word))
+        parts = [word, _count(texts, "files", len(copied.new))] if copied else [word]
+        if copied:
+            parts.append(_count(texts, "updated", len(copied.updated)))
+        rows.append((f"{name}/", comma.join(part for part in parts if part)))
     if snapshot is not None:
         rows.append(("snapshots.git/", texts["snapshot"].format(id=snapshot_words.short(snapshot))))
     state.out(output.facts(rows))
     if unused:
         state.note(texts["unused"].format(options=", ".join(unused)) + "\n  hermes-cron config set KEY VALUE")
     state.out(f"\n{texts['next']}{follow}")
+
+
+def _count(texts: dict[str, str], what: str, count: int) -> str:
+    return texts[f"{what}_1" if count == 1 else what].format(count=count) if count else ""
 
 
 def _follow(settings: Settings, texts: dict[str, str]) -> str:
