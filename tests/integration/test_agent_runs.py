@@ -118,6 +118,8 @@ def test_twenty_reads_run_eight_at_a_time(home: Home, run_cli: RunCli, job: Writ
 
 def test_ninety_calls_and_no_more(home: Home, run_cli: RunCli, job: WriteJob) -> None:
     job()
+    with home.config.open("a") as config:
+        config.write("[learning]\nskill_iterations = 0\n")  # nobody looks back at it: a review has calls of its own
     reply = {**asks(("terminal", {"command": "echo {{n}}"})), "repeat": True}
     with StubServer([reply]) as stub:
         ran = run_cli("run", "j", "--json", env=model_env(stub))

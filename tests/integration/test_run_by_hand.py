@@ -130,8 +130,12 @@ def test_set_reaches_the_prompt_and_dry_run_runs_nothing(home: Home, run_cli: Ru
     env = {"HERMES_CRON_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     shown = json.loads(run_cli("run", "j", "--dry-run", "--set", "host=b", "--json", env=env).out)
     assert shown["task"] == "look at b for 3 days, {{.Names}}"
-    assert shown["tools"] == ["now"]
+    assert shown["tools"] == ["memory", "now", "skill_manage", "skill_view", "skills_list"]
     assert shown["runs_by"] == "m"
+    assert list(shown["bytes"]) == ["rules", "guidance", "skill index", "memory", "run", "tools", "task"]
+    assert sum(size for name, size in shown["bytes"].items() if name not in {"tools", "task"}) == (
+        len(shown["system"].encode()) - 4 * len("\n\n")
+    )
     assert runs(run_cli) == []
     assert not home.work.exists() or list(home.work.iterdir()) == []
 
