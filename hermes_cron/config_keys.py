@@ -115,6 +115,13 @@ def is_listen_address(value: str) -> str | None:
     return None if good else f'"{value}" is no address (HOST:PORT such as 127.0.0.1:9464, or off)'
 
 
+def is_memory_provider(value: str) -> str | None:
+    """None for ``none`` and for a second memory that is there; whether its engine is installed, it says itself."""
+    from hermes_cron.recall.registry import named
+
+    return named(value)
+
+
 def is_http_url_or_reference(value: str) -> str | None:
     """None for ``secret:NAME`` or an absolute http or https URL."""
     return None if SECRET_REFERENCE.fullmatch(value) else is_http_url(value)
@@ -156,8 +163,8 @@ SETTINGS: tuple[Setting, ...] = (
             says="Characters that memories/USER.md may have."),
     Setting(name="memory.overflow", type=str, default="fail", choices=("fail", "archive"),
             says="What an entry too many does: it is refused, or the oldest go to an archive file beside."),
-    Setting(name="memory.provider", type=str, default="none",
-            says="A second memory beside the files: see `hermes-cron memory list --providers`."),
+    Setting(name="memory.provider", type=str, default="none", check=is_memory_provider,
+            says="The second memory beside the files, at most one: see `hermes-cron memory list --providers`."),
     Setting(name="learning.memory_turns", type=int, default=10, low=0, high=1_000,
             says="User turns of a job after which a look back asks for facts worth keeping; 0: never."),
     Setting(name="learning.skill_iterations", type=int, default=10, low=0, high=10_000,

@@ -23,12 +23,15 @@ HELP_ZH = {
     "Remove this key instead.": "改为删除该键。",
 }
 
+_SECOND_MEMORY = ("memory", "provider")
 _HEADERS = {"en": ("KEY", "VALUE", "FROM"), "zh": ("键", "值", "来源")}
 _TEXTS = {
     "en": {"fine": "{path} is valid: {count} settings", "set": "{key} = {value}", "unset": "{key} removed",
-           "at_start": "The running scheduler takes {key} at its next start."},
+           "at_start": "The running scheduler takes {key} at its next start.",
+           "instead": "One second memory at a time: {old} is asked no more. The files stay as they are."},
     "zh": {"fine": "{path} 有效：{count} 项设置", "set": "{key} = {value}", "unset": "{key} 已删除",
-           "at_start": "运行中的调度器下次启动后才采用 {key}。"},
+           "at_start": "运行中的调度器下次启动后才采用 {key}。",
+           "instead": "同一时间只用一个第二记忆：不再使用 {old}。记忆文件保持不变。"},
 }  # fmt: skip
 
 
@@ -102,6 +105,7 @@ def set_(
         values[keys] = None
     if not values:
         raise Usage("nothing to set", hint="hermes-cron config set KEY VALUE")
+    second = None if _SECOND_MEMORY not in values else state.settings.memory.provider
     state.configure(f"config set {', '.join(config_keys.dotted(keys) for keys in values)}", values)
     if state.json:
         state.emit_json({"changed": {config_keys.dotted(keys): value for keys, value in values.items()}})
@@ -110,6 +114,8 @@ def set_(
     for keys, value in values.items():
         text = texts["unset"] if value is None else texts["set"]
         state.out(text.format(key=config_keys.dotted(keys), value=_text(value)))
+    if second not in {None, "none", values.get(_SECOND_MEMORY)}:
+        state.note(texts["instead"].format(old=second))
     late = [config_keys.dotted(keys) for keys in values if setting_of(keys).at_start]
     if late and state.app.serving():
         state.note(texts["at_start"].format(key=", ".join(late)))

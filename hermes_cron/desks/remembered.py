@@ -14,6 +14,7 @@ from hermes_cron.runner.prompt import Remembered
 if TYPE_CHECKING:
     from hermes_cron.domain.run import TakenRun
     from hermes_cron.experience.memory_block import Block
+    from hermes_cron.experience.recall_block import RecallBlock
     from hermes_cron.experience.skill_index import SkillIndex
     from hermes_cron.runner.route import Route
     from hermes_cron.wiring import App
@@ -28,7 +29,7 @@ def remembered(app: App, taken: TakenRun, route: Route, tools: Collection[str]) 
         memory=memory.text,
         recall=recall.text,
         index="" if index is None else index.text,
-        blocked=tuple(_findings(taken, memory, index)),
+        blocked=(*_findings(taken, memory, index), *_not_recalled(taken, recall)),
     )
 
 
@@ -49,6 +50,11 @@ def _findings(taken: TakenRun, memory: Block, index: SkillIndex | None) -> Itera
         yield _finding(taken, Purpose.MEMORY, left_out.finding, left_out.place)
     for skill, found in () if index is None else index.blocked:
         yield _finding(taken, Purpose.SKILL, found.finding, f"skills/{skill.qualified}/{found.place}")
+
+
+def _not_recalled(taken: TakenRun, recall: RecallBlock) -> Iterator[SecurityFinding]:
+    for place, found in recall.left_out:
+        yield _finding(taken, Purpose.MEMORY, found, place)
 
 
 def _finding(taken: TakenRun, guard: Purpose, found: Finding, place: str) -> SecurityFinding:

