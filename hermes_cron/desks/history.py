@@ -27,7 +27,6 @@ from hermes_cron.errors import (
 from hermes_cron.settings import Settings
 
 if TYPE_CHECKING:
-    from hermes_cron.desks.learned_back import Back
     from hermes_cron.domain.home_part import Part
     from hermes_cron.snapshots.blame import Line
     from hermes_cron.snapshots.commits import Commit, Why
@@ -306,15 +305,13 @@ class HistoryDesk:
 
     def carry_out(self, task: Task, *, by: str) -> Done:
         """Do what was shown, tell the store, prove it. Raises ``Conflict``; before the change, nothing is done then."""
-        from hermes_cron.desks import learned_back
         from hermes_cron.snapshots import history, proof
 
         snapshots = self._snapshots
-        back = learned_back.meant(task.asked, self.commits())
         changed = history.carry_out(snapshots, task.plan, _why(task.asked, by))
         late = [
             self._late(lambda: self.follow([it.path for it in task.diffs], back=True)),
-            self._late(lambda: self._turn(back)),
+            self._late(lambda: self._turn(task)),
         ]
         objects, tree = snapshots.objects(), changed.newest.tree
         said, found = proof.of_tree(objects, tree), proof.of_home(self._app.home.root, objects, tree)
@@ -329,12 +326,14 @@ class HistoryDesk:
         _say_late(changed, *late)
         return Done(before=changed.before, after=changed.after, sha256=said.sha256, files=said.files)
 
-    def _turn(self, back: Back) -> None:
-        """A home without a store has learned nothing that somebody counts."""
+    def _turn(self, task: Task) -> None:
+        """What was learned and is gone now, or is there again, says so. A home without a store has learned nothing."""
         from hermes_cron.desks import learned_back
 
-        if self._app.home.store.exists():
-            self._app.store.write(partial(learned_back.turn, back=back))
+        if not self._app.home.store.exists():
+            return
+        touched = {it.path for it in task.diffs}
+        learned_back.turn(self._app.store, self._snapshots, touched, rejects=task.asked.rejects)
 
     @staticmethod
     def _late(do: Callable[[], object]) -> HermesCronError | None:

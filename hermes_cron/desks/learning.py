@@ -146,7 +146,9 @@ class LearningDesk:
 
         def work(conn: Connection) -> Learned:
             if author.proposal is not None:
-                done = replace(row, number=author.proposal, approval=learned.one(conn, author.proposal).approval)
+                known = learned.one(conn, author.proposal)
+                details = {**known.details, **row.details}
+                done = replace(row, number=known.number, approval=known.approval, details=details)
                 return proposals.accept(conn, done, by=author.by or author.actor, now=row.at)
             kept = learned.note(conn, row)
             learned_notices.note(conn, kept, when=when)
