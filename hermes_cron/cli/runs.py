@@ -38,6 +38,8 @@ HELP_ZH = {
 }
 
 _SHORT = 48
+_BESIDE = frozenset({"flush", "summary"})
+"""Phases whose steps are no steps of the run itself: they make room for it."""
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, or its beginning.")]
 
@@ -50,6 +52,8 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "calls": "{n} calls", "call": "1 call", "run": "run {id}", "seconds": "{s:.1f} s", "told": "told",
         "text": "text",
         "pending": "no result",
+        "compacted": "compacted", "covered": "rows {first}-{last}",
+        "trim": "trimmed", "summary": "summary", "digest": "digest", "no_summary": "digest, no summary",
         "failed": "failed",
         "stopping": "run {id} is asked to stop; it ends after its current step",
         "cancelled": "run {id} is cancelled; it had not begun",
@@ -64,6 +68,8 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "calls": "{n} 个调用", "call": "1 个调用", "run": "运行 {id}", "seconds": "{s:.1f} 秒", "told": "指示",
         "text": "文本",
         "pending": "无结果",
+        "compacted": "压缩", "covered": "第 {first}-{last} 行",
+        "trim": "截短", "summary": "摘要", "digest": "整理", "no_summary": "整理（无摘要）",
         "failed": "失败",
         "stopping": "已要求运行 {id} 停止；当前步骤结束后停止",
         "cancelled": "运行 {id} 已取消；尚未开始",
@@ -199,14 +205,19 @@ def _step(step: Mapping[str, Any], texts: Mapping[str, Any]) -> list[str]:
     took = "" if step["ms"] is None else texts["seconds"].format(s=step["ms"] / 1000)
     if step["step"] == "told":
         return [str(step["seq"]), texts["told"], took, "", f"{step['text_bytes']:,}", step["text"]]
+    if step["step"] == "compaction":
+        made = texts[step["how"]] if step["ok"] else texts["no_summary"]
+        covered = texts["covered"].format(first=step["covers"][0], last=step["covers"][1])
+        return [str(step["seq"]), texts["compacted"], took, made, f"{step['text_bytes']:,}", covered]
+    beside = f"{step['phase']}: " if step["phase"] in _BESIDE else ""
     if step["step"] == "model":
         many = step["calls"] > 1
         said = texts["calls" if many else "call"].format(n=step["calls"]) if step["calls"] else texts["text"]
-        return [str(step["seq"]), texts["model"], took, said, f"{step['text_bytes']:,}", ""]
+        return [str(step["seq"]), beside + texts["model"], took, said, f"{step['text_bytes']:,}", ""]
     if step["result_bytes"] is None:
-        return [str(step["seq"]), step["tool"], took, texts["pending"], "", step["arguments"]]
+        return [str(step["seq"]), beside + step["tool"], took, texts["pending"], "", step["arguments"]]
     result = "ok" if step["ok"] else texts["failed"]
-    return [str(step["seq"]), step["tool"], took, result, f"{step['result_bytes']:,}", step["arguments"]]
+    return [str(step["seq"]), beside + step["tool"], took, result, f"{step['result_bytes']:,}", step["arguments"]]
 
 
 @app.command("cancel", help="Stop a run after its current step.")

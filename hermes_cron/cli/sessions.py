@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import typer
 from typer.core import TyperCommand
 
-from hermes_cron.cli import jobs_known, output, when
+from hermes_cron.cli import jobs_known, output, session_lineage, when
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.run_states import known_states
 
@@ -42,6 +42,7 @@ HELP_ZH = {
     "How many messages before and after each.": "每条前后各显示多少条消息。",
     "The run's or session's id, or its beginning.": "运行或会话的 id，或其开头。",
     "A new file (default: standard output).": "新文件（默认标准输出）。",
+    "Instead: the segments it went through, a compaction between each two.": "改为显示各段，每两段之间为一次压缩。",
     "Only check; exit code 1 when it is damaged.": "只检查；损坏时退出码为 1。",
     "Make it anew although nothing is wrong.": "即使没有问题也重建。",
 }
@@ -250,9 +251,18 @@ def _said_json(said: Said) -> dict[str, object]:
 
 
 @app.command("show", help="All that was said in a run, or in one of its sessions.")
-def show(word: Id) -> None:
+def show(
+    word: Id,
+    *,
+    lineage: Annotated[
+        bool, typer.Option("--lineage", help="Instead: the segments it went through, a compaction between each two.")
+    ] = False,
+) -> None:
     state = cli()
     desk = state.app.sessions
+    if lineage:
+        session_lineage.show(state, [desk.lineage(session) for session in desk.of(word)])
+        return
     sessions = [desk.whole(session) for session in desk.of(word)]
     if state.json:
         state.emit_json(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hermes_cron.domain.session import Found, Said, Wanted, Within
+    from hermes_cron.store.lineage import Lineage
     from hermes_cron.wiring import App
 
 CATCH_UP_S = 2.0
@@ -95,6 +96,15 @@ class SessionDesk:
             sessions = Sessions(conn, self._app.vault.redactor().redact)
             return sessions.within(session), sessions.after(session, 0, -1)
 
+    def lineage(self, session: str) -> Lineage:
+        """The segments that a session went through. Raises ``NotFound``."""
+        from hermes_cron.store.lineage import lineage
+        from hermes_cron.store.sessions import Sessions
+
+        with self._app.store.read() as conn:
+            Sessions(conn, self._app.vault.redactor().redact).within(session)
+            return lineage(conn, session)
+
     def exported(self, session: str) -> Iterator[dict[str, Any]]:
         """Each row of a session as one object, in order; row 0 is the header that was sent with all of them."""
         from hermes_cron.store import views
@@ -108,6 +118,7 @@ class SessionDesk:
             yield {
                 "run_id": within.run_id, "job": within.job, "session": session, "kind": within.kind,
                 "seq": row["seq"], "role": row["role"], "tool": row["tool"], "at": row["at"], "ok": row["ok"],
+                "covers": None if row["covers_to"] is None else [row["covers_from"], row["covers_to"]],
                 "message": _redacted(row["body"], redact),
             }  # fmt: skip
 

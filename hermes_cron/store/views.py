@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, select, text
 
 from hermes_cron.domain.run import RunState
 from hermes_cron.errors import NameAmbiguous, NotFound
@@ -33,6 +33,8 @@ _security = SecurityEventRow.__table__  # type: ignore[attr-defined]
 
 Row = dict[str, Any]
 _MANY = 500
+COMPACTION = "compaction"
+"""The role of a row that stands for others."""
 
 SCRIPT = "script"
 """The model of a script's session: its call is journalled like a model's, and no model asked for it."""
@@ -134,7 +136,7 @@ def _by_run(conn: Connection, query: Select[Any], run_ids: Sequence[str]) -> dic
 
 def sessions(conn: Connection, run_id: str) -> list[Row]:
     """Oldest first."""
-    query = select(_sessions).where(_sessions.c.run_id == run_id).order_by(_sessions.c.started_at)
+    query = select(_sessions).where(_sessions.c.run_id == run_id).order_by(_sessions.c.started_at, text("rowid"))
     return [dict(row) for row in conn.execute(query).mappings()]
 
 
@@ -157,28 +159,69 @@ def steps(conn: Connection, run_id: str) -> list[Row]:
     """Model and tool calls in order, and what the agent was told between them: what ``runs trace`` shows.
 
     Every call stands with its result. A tool step's ``arguments`` are the text of the call; ``result_bytes`` is None
-    while no result came; ``receipt`` is whether an effect reported back (None for reads).
+    while no result came; ``receipt`` is whether an effect reported back (None for reads). Before a compaction stand
+    the steps of the sessions that worked for it.
     """
+    known = sessions(conn, run_id)
+    beside: dict[tuple[str, int], list[Row]] = {}
+    for session in known:
+        if session["parent_seq"] is not None:
+            beside.setdefault((session["parent_id"], session["parent_seq"]), []).append(session)
     intents = effects(conn, run_id)
     found: list[Row] = []
-    for session in sessions(conn, run_id):
-        calls: dict[str, Row] = {}
-        asked_a_model, given = True, False
-        for row in rows(conn, session["id"]):
-            if row["role"] == "header":
-                asked_a_model = row["body"]["model"] != SCRIPT
-            elif row["role"] == "user" and given:
-                found.append(_told_step(session, row))
-            elif row["role"] == "user":
-                given = True  # the task itself, which is the report's head and no step
-            elif row["role"] == "assistant" and row["body"] is not None:
-                if asked_a_model:
-                    found.append(_model_step(session, row))
-                calls |= {call["id"]: call["function"] for call in row["body"].get("tool_calls") or ()}
-            elif row["role"] == "tool":
-                intent = intents.get((session["id"], row["seq"]))
-                found.append(_tool_step(session, row, calls.get(row["call_id"]) or {}, intent))
+    for session in known:
+        if session["parent_seq"] is None:
+            found += _of_session(conn, session, intents, beside)
+    for left in beside.values():  # of a compaction that did not come about
+        for session in left:
+            found += _of_session(conn, session, intents, {})
     return found
+
+
+def _of_session(
+    conn: Connection,
+    session: Row,
+    intents: dict[tuple[str, int], Row],
+    beside: dict[tuple[str, int], list[Row]],
+) -> list[Row]:
+    found: list[Row] = []
+    calls: dict[str, Row] = {}
+    asked_a_model, given = True, False
+    for row in rows(conn, session["id"]):
+        if row["role"] == "header":
+            asked_a_model = row["body"]["model"] != SCRIPT
+        elif row["role"] == "user" and given:
+            found.append(_told_step(session, row))
+        elif row["role"] == "user":
+            given = True  # the task itself, which is the report's head and no step
+        elif row["role"] == "assistant" and row["body"] is not None:
+            if asked_a_model:
+                found.append(_model_step(session, row))
+            calls |= {call["id"]: call["function"] for call in row["body"].get("tool_calls") or ()}
+        elif row["role"] == "tool":
+            intent = intents.get((session["id"], row["seq"]))
+            found.append(_tool_step(session, row, calls.get(row["call_id"]) or {}, intent))
+        elif row["role"] == COMPACTION:
+            for worker in beside.pop((session["id"], row["covers_to"]), ()):
+                found += _of_session(conn, worker, intents, {})
+            found.append(_compaction_step(session, row))
+    return found
+
+
+def _compaction_step(session: Row, row: Row) -> Row:
+    """A row that stands for others from here on."""
+    return {
+        "session": session["id"],
+        "phase": session["kind"],
+        "seq": row["seq"],
+        "step": "compaction",
+        "ms": None,
+        "how": row["tool"],
+        "ok": row["ok"],
+        "covers": [row["covers_from"], row["covers_to"]],
+        "text_bytes": len(str(row["body"].get("content") or "").encode()),
+        "at": row["at"],
+    }
 
 
 def _told_step(session: Row, row: Row) -> Row:
