@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hermes_cron.cli import diff as diffs
-from hermes_cron.cli import log
+from hermes_cron.cli import log, skill_shipped
 from hermes_cron.cli.context import Cli
 from hermes_cron.cli.snapshot_words import bearing
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hermes_cron.domain.home_part import Part
 
 HELP_ZH = {
+    "From the home's copy of a shipped skill to the one shipped now.": "从主目录的副本到现在附带的技能。",
     "A skill's versions, newest first.": "技能的各个版本，新的在前。",
     "What a version changed; the newest without @V.": "某个版本改动了什么；省略 @V 则为最新版本。",
     "The skill, and which version: inspect-database@4.": "技能及其版本：inspect-database@4。",
@@ -35,8 +36,16 @@ def versions(
     log.told(state, state.app.history.skill(name), limit=limit)
 
 
-def difference(name: Versioned) -> None:
+def difference(
+    name: Versioned,
+    shipped: Annotated[
+        bool, typer.Option("--shipped", help="From the home's copy of a shipped skill to the one shipped now.")
+    ] = False,
+) -> None:
     state = bearing()
+    if shipped:
+        skill_shipped.difference(state, name)
+        return
     desk = state.app.history
     part, number = named(state, name)
     before, version = desk.version(part, number)

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hermes_cron.cli import output, skill_shelf, skill_versions
+from hermes_cron.cli import output, skill_shelf, skill_shipped, skill_stats, skill_versions
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import NotFound, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hermes_cron.domain.skill_use import SkillRecord
     from hermes_cron.experience.skill_screen import SkillFinding
     from hermes_cron.experience.skills import Skill, SkillLibrary
     from hermes_cron.models.playbook.program import Program
+    from hermes_cron.shipped import Standing
 
 app = typer.Typer(help="List, show, lint and test skills; their versions.", add_completion=False)
 app.command("log", help="A skill's versions, newest first.")(skill_versions.versions)
@@ -27,12 +31,14 @@ app.command("restore", help="Bring a version back, or an archived skill; later e
 app.command("pin", help="No run changes this skill from now on.")(skill_shelf.pin)
 app.command("unpin", help="Runs may change this skill again.")(skill_shelf.unpin)
 app.command("archive", help="Put a skill away; skills restore brings it back, byte for byte.")(skill_shelf.archive)
+app.command("stats", help="Uses, views and changes of skills, and how runs ended that used them.")(skill_stats.stats)
 app.command("reject", help="Take back what a run made of a skill; later edits stay.")(skill_shelf.reject)
 
 HELP_ZH = {
     "List, show, lint and test skills; their versions.": "列出、查看、校验和测试技能；查看其版本。",
     **skill_versions.HELP_ZH,
     **skill_shelf.HELP_ZH,
+    **skill_stats.HELP_ZH,
     "Skills by category; broken ones with file and line.": "按类别列出技能；损坏的附文件和行号。",
     "One skill: what it is for, its checks, its text.": "一个技能：用途、检查项和正文。",
     "Check skills against the standard and their playbooks; exit 2 on a fault.": (
@@ -51,10 +57,10 @@ HELP_ZH = {
 
 _TEXTS = {
     "en": {
-        "headers": ("NAME", "CATEGORY", "VERSION", "FROM", "PLAYBOOK", "DESCRIPTION"),
+        "headers": ("NAME", "CATEGORY", "VERSION", "FROM", "USED", "PLAYBOOK", "DESCRIPTION"),
         "home": "home", "bundled": "bundled", "pinned": ", pinned", "none": "No skills.",
         "clean": "{n} skills, no faults", "faults": "{n} faults",
-        "show": ("category", "version", "from", "file", "hides", "playbook", "checks"),
+        "show": ("category", "version", "from", "file", "hides", "playbook", "checks", "shipped"),
         "ambiguous": "name is not unique", "blocked": "blocked: {kind}, {place}",
         "which": "which database? {skill} looks at one", "no_playbook": "{skill} has no playbook to test",
         "no_engine": "{skill} has no playbook for {engine}",
@@ -62,10 +68,10 @@ _TEXTS = {
         "nothing_stored": "nothing was changed, stored or sent",
     },
     "zh": {
-        "headers": ("名称", "类别", "版本", "来源", "PLAYBOOK", "说明"),
+        "headers": ("名称", "类别", "版本", "来源", "使用", "PLAYBOOK", "说明"),
         "home": "主目录", "bundled": "附带", "pinned": "，已锁定", "none": "没有技能。",
         "clean": "{n} 个技能，无错误", "faults": "{n} 处错误",
-        "show": ("类别", "版本", "来源", "文件", "遮盖", "playbook", "检查项"),
+        "show": ("类别", "版本", "来源", "文件", "遮盖", "playbook", "检查项", "附带版本"),
         "ambiguous": "名称不唯一", "blocked": "已拦截：{kind}，{place}",
         "which": "哪个数据库？{skill} 需要一个", "no_playbook": "{skill} 没有可测试的 playbook",
         "no_engine": "{skill} 没有适用于 {engine} 的 playbook",
@@ -80,10 +86,11 @@ def list_skills(
 ) -> None:
     state = cli()
     library = _library(state, bundled=bundled)
+    known = _Known(state)
     if state.json:
-        state.emit_json({"skills": [_as_json(library, skill) for skill in library.all()]})
+        state.emit_json({"skills": [_as_json(library, skill, known) for skill in library.all()]})
         return
-    rows = [_row(state, library, skill) for skill in library.all() if skill.fault is None]
+    rows = [_row(state, library, skill, known) for skill in library.all() if skill.fault is None]
     text = _TEXTS[state.lang]
     state.out(output.table(rows, text["headers"], max_columns=state.columns) if rows else str(text["none"]))
     for skill in library.all():
@@ -91,30 +98,54 @@ def list_skills(
             state.out(f"{output.one_line(skill.name)}  BROKEN {output.one_line(skill.fault.message)}")
         elif library.duplicates(skill):
             state.note(f"{skill.qualified}: {text['ambiguous']}")
-        for warning in skill.warnings:
+        for warning in (*skill.warnings, *known.newer(skill)):
             state.note(output.one_line(warning))
+
+
+class _Known:
+    """What is known of skills beside their files: what runs made of them, and whether newer ones are shipped."""
+
+    def __init__(self, state: Cli) -> None:
+        self._state = state
+        self.records = skill_stats.known(state)
+        self.standings = skill_shipped.standings(state)
+
+    def record(self, library: SkillLibrary, skill: Skill) -> SkillRecord:
+        return skill_stats.of(library, self.records, skill)
+
+    def standing(self, skill: Skill) -> Standing | None:
+        """None for a skill that is no copy of a shipped one."""
+        return None if skill.bundled else self.standings.get(skill.qualified)
+
+    def newer(self, skill: Skill) -> Iterator[str]:
+        """A sentence where a newer one is shipped."""
+        standing = self.standing(skill)
+        if standing is not None and (said := skill_shipped.said(self._state, skill, standing)) is not None:
+            yield f"{skill.qualified}: {said}"
 
 
 @app.command("show", help="One skill: what it is for, its checks, its text.")
 def show(name: str = typer.Argument(..., help="The skill's name, or category/name.")) -> None:
     state = cli()
     library = _library(state)
-    skill = library.get(name)
+    skill, known = library.get(name), _Known(state)
     if state.json:
-        state.emit_json({**_as_json(library, skill), "body": skill.body, "metadata": dict(skill.metadata)})
+        state.emit_json({**_as_json(library, skill, known), "body": skill.body, "metadata": dict(skill.metadata)})
         return
     text = _TEXTS[state.lang]
     labels = text["show"]
     checks = [f"{path.name}: {', '.join(step.id for step in _load(path).steps)}" for path in library.playbooks(skill)]
+    playbooks = ", ".join(path.name for path in library.playbooks(skill))
     values = (
-        skill.category, skill.version, _source(skill, state.lang), str(skill.path),
-        str(skill.shadows or ""), ", ".join(path.name for path in library.playbooks(skill)), "\n".join(checks),
+        skill.category, skill.version, _source(skill, state.lang), str(skill.path), str(skill.shadows or ""),
+        playbooks, "\n".join(checks), "\n".join(known.newer(skill)),
     )  # fmt: skip
     state.out(f"{skill.name}: {output.one_line(skill.description)}")
     found = library.blocked(skill)
     if found is not None:
         state.out(f"{_blocked(found, state.lang)}: {found.finding.excerpt}")
-    state.out(output.facts((label, value) for label, value in zip(labels, values, strict=True) if value))
+    pairs = [(label, value) for label, value in zip(labels, values, strict=True) if value]
+    state.out(output.facts([*pairs, *skill_stats.facts(state, known.record(library, skill))]))
     state.out()
     state.out(output.plain(skill.body.strip("\n")))
 
@@ -237,7 +268,7 @@ def _lint_paths(state: Cli, target: str | None) -> list[Path]:
     return [_library(state).get(target).folder]
 
 
-def _row(state: Cli, library: SkillLibrary, skill: Skill) -> tuple[str, ...]:
+def _row(state: Cli, library: SkillLibrary, skill: Skill, known: _Known) -> tuple[str, ...]:
     engines = [
         path.name.removeprefix("playbook").removesuffix(".yaml").lstrip(".") for path in library.playbooks(skill)
     ]
@@ -246,7 +277,8 @@ def _row(state: Cli, library: SkillLibrary, skill: Skill) -> tuple[str, ...]:
     source = _source(skill, state.lang)
     found = library.blocked(skill)
     said = _summary(skill.description, state.lang) if found is None else _blocked(found, state.lang)
-    return name, skill.category, skill.version, source, playbook, said
+    used = skill_stats.brief(known.record(library, skill))
+    return name, skill.category, skill.version, source, used, playbook, said
 
 
 def _source(skill: Skill, language: str) -> str:
@@ -275,7 +307,7 @@ def _finding_json(library: SkillLibrary, skill: Skill) -> dict[str, Any] | None:
     return {"class": found.finding.kind, "file": found.file, "line": found.finding.line}
 
 
-def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
+def _as_json(library: SkillLibrary, skill: Skill, known: _Known) -> dict[str, Any]:
     return {
         "name": skill.name, "qualified": skill.qualified, "category": skill.category, "version": skill.version,
         "description": skill.description, "bundled": skill.bundled, "pinned": skill.pinned, "path": str(skill.path),
@@ -284,5 +316,7 @@ def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
         "shadows": str(skill.shadows) if skill.shadows else None,
         "broken": None if skill.fault is None else {"code": skill.fault.code, "message": skill.fault.message},
         "blocked": _finding_json(library, skill),
-        "warnings": list(skill.warnings),
+        "shipped": known.standing(skill),
+        "usage": skill_stats.as_json(known.record(library, skill)),
+        "warnings": [*skill.warnings, *known.newer(skill)],
     }  # fmt: skip

@@ -6,7 +6,7 @@ One resolver for all: what a prompt, a list, a command and a view call a skill i
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hermes_cron.domain.clip import one_line
@@ -59,6 +59,15 @@ class SkillReading:
             return {}
         with self._app.store.read() as conn:
             return skill_uses.records(conn, job_uid=job_uid)
+
+    def by_job(self, names: Collection[str]) -> Mapping[str | None, SkillRecord]:
+        """What runs of each job made of a skill, by the names they knew it by."""
+        from hermes_cron.store import skill_uses
+
+        if not self._app.home.store.exists():
+            return {}
+        with self._app.store.read() as conn:
+            return skill_uses.by_job(conn, names)
 
     def listing(self, query: str | None) -> ToolOutput:
         """Categories without a query; a category by its name; else what fits, best first."""

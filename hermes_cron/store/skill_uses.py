@@ -8,7 +8,7 @@ and in that transaction, so a run that goes on later is not counted twice. Rows 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -22,10 +22,11 @@ from hermes_cron.domain.learning import Kind, Learned, LearnedState
 from hermes_cron.domain.skill_use import NOT_ACTING, UNKNOWN, SkillRecord, went_well
 from hermes_cron.store import counters
 from hermes_cron.store.prepared import Prepared
-from hermes_cron.store.tables import LearnedRow, MessageRow, SessionRow, SkillTotalRow, SkillUseRow
+from hermes_cron.store.tables import JobRow, LearnedRow, MessageRow, SessionRow, SkillTotalRow, SkillUseRow
 
 _uses = SkillUseRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _totals = SkillTotalRow.__table__  # type: ignore[attr-defined]
+_jobs = JobRow.__table__  # type: ignore[attr-defined]
 _learned = LearnedRow.__table__  # type: ignore[attr-defined]
 _messages = MessageRow.__table__  # type: ignore[attr-defined]
 _sessions = SessionRow.__table__  # type: ignore[attr-defined]
@@ -106,13 +107,15 @@ def _acted_after(key: str, last: Mapping[str, int]) -> bool:
 
 def note_change(conn: Connection, learned: Learned) -> None:
     """The counter of a change that was made to a skill. Call it in the transaction of the change's row."""
-    if learned.kind is Kind.SKILL and learned.state is LearnedState.APPLIED:
+    changed = learned.kind is Kind.SKILL and learned.change in (PATCHED, REWRITTEN)
+    if changed and learned.state is LearnedState.APPLIED:
         count_patch(conn, learned.name, "applied")
 
 
 def count_patch(conn: Connection, skill: str, outcome: str) -> None:
-    """``outcome``: ``applied``, ``refused`` or ``reverted``."""
-    counters.raise_by(conn, [(counters.SKILL_PATCHES, {"skill": skill, "outcome": outcome}, 1)])
+    """``outcome``: ``applied``, ``refused`` or ``reverted``. The label is the name without its category, as of uses."""
+    labels = {"skill": skill.rpartition("/")[2], "outcome": outcome}
+    counters.raise_by(conn, [(counters.SKILL_PATCHES, labels, 1)])
 
 
 def _add(conn: Connection, skill: str, job_uid: str | None, more: Mapping[str, Any]) -> None:
@@ -144,6 +147,20 @@ def records(conn: Connection, *, job_uid: str | None = None) -> dict[str, SkillR
     for row in conn.execute(changes).mappings():
         number = "patches" if row["change"] == PATCHED else "rewrites"
         found[row["name"]] += replace(UNKNOWN, **{number: row["times"], "patched_at": row["at"]})
+    return dict(found)
+
+
+def by_job(conn: Connection, names: Collection[str]) -> dict[str | None, SkillRecord]:
+    """What became of a skill, by the job that had it as it is called now; None for runs of no job."""
+    query = (
+        select(_totals, _jobs.c.name.label("job"))
+        .join(_jobs, _jobs.c.uid == _totals.c.job_uid, isouter=True)
+        .where(_totals.c.skill.in_(names))
+        .order_by(_jobs.c.name, _totals.c.job_uid)
+    )
+    found: dict[str | None, SkillRecord] = defaultdict(lambda: UNKNOWN)
+    for row in conn.execute(query).mappings():
+        found[row["job"]] += SkillRecord(**{name: row[name] for name in row if name not in ("skill", "job_uid", "job")})
     return dict(found)
 
 
