@@ -26,6 +26,9 @@ TEMP_PREFIX = ".hermes-cron-tmp-"
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS})
 
+_CANNOT_EXCHANGE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.ENOTSUP})
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
+
 
 def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Create or replace ``path``. ``mode`` None keeps the old file's, or follows the umask for a new one.
@@ -127,6 +130,24 @@ def make_folder(path: Path, *, mode: int = 0o700) -> bool:
             raise
         path.chmod(mode)
         return True
+
+
+def exchange(one: bytes, other: bytes) -> bool:
+    """Two names swap what they stand for, in one step; False where the system or the file system cannot.
+
+    So nothing is overwritten unseen: what stood at a name is still there, at the other one, to be looked at.
+    """
+    import ctypes
+
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    if rename(_AT_FDCWD, one, _AT_FDCWD, other, _RENAME_EXCHANGE) == 0:
+        return True
+    error = ctypes.get_errno()
+    if error in _CANNOT_EXCHANGE:
+        return False
+    raise OSError(error, os.strerror(error), os.fsdecode(other))
 
 
 def is_temporary(name: str) -> bool:

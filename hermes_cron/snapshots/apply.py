@@ -218,9 +218,10 @@ class Staged:
         temporary = self.waiting[path]
         if fresh:
             _link_new(temporary, place)
-        else:
-            os.replace(temporary, place)
+        elif _took_the_place(temporary, place, before):
             del self.waiting[path]
+        else:
+            raise FileExistsError(place)
 
 
 def stage(root: Path, objects: Objects, changes: Iterable[Difference], ledger: Path) -> Staged:
@@ -336,6 +337,26 @@ def _link_new(temporary: bytes, place: bytes) -> None:
         if error.errno not in files.NO_LINKS or os.path.lexists(place):
             raise
         os.rename(temporary, place)
+
+
+def _took_the_place(temporary: bytes, place: bytes, before: Entry | None) -> bool:
+    """False when somebody saved between the last look and this step: their file stands, and ours is the draft again."""
+    if before is None or before.mode not in PLAIN or not files.exchange(temporary, place):
+        os.replace(temporary, place)
+        return True
+    if _plain(temporary) == before:
+        os.unlink(temporary)
+        return True
+    files.exchange(temporary, place)
+    return False
+
+
+def _plain(place: bytes) -> Entry | None:
+    found = os.lstat(place)
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    with open(place, "rb") as file:
+        return plain_entry(found.st_mode, blob_id(file.read()))
 
 
 def _alike(before: Entry, after: Entry) -> bool:

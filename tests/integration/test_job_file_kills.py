@@ -21,7 +21,7 @@ OLD = "---\nschedule: every day 9am\ntimezone: UTC   # ours\n---\nlook at the lo
 NEW = "---\nschedule: every day 8am\ntimezone: UTC   # ours\n---\nlook at the logs\n"
 ADDED = "---\nschedule: every day 9am\ntimezone: UTC\n---\nlook at the logs\n"
 
-EDIT_POINTS = ["write:1", "fsync:1", "rename:1", "fsync:2", "pwrite64:9"]
+EDIT_POINTS = ["write:1", "fsync:1", "rename:1", "renameat2:1", "fsync:2", "pwrite64:9"]
 ADD_POINTS = ["write:1", "fsync:1", "link:1", "unlink:1", "pwrite64:1", "fdatasync:4"]
 REMOVE_POINTS = ["rename:1", "fsync:1", "pwrite64:2"]
 

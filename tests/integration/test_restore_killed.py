@@ -64,7 +64,7 @@ def ids(run_cli: Callable[..., Any]) -> list[str]:
 
 
 @pytest.mark.skipif(STRACE is None, reason="needs strace, which kills at a chosen system call")
-@pytest.mark.parametrize("point", ["unlink:5", "rename:30", "linkat:5"])
+@pytest.mark.parametrize("point", ["unlink:5", "unlink:15", "renameat2:5", "linkat:5"])
 def test_the_state_before_is_listed_and_comes_back(
     point: str, home: Home, changed: tuple[Past, str], run_cli: Callable[..., Any]
 ) -> None:
