@@ -62,7 +62,11 @@ class MetricsDesk:
             _LOG.exception("a part of the metrics cannot be told")
 
     def _skills(self) -> tuple[str, ...]:
-        return tuple(sorted({skill.qualified for skill in self._app.read_skills().all() if skill.fault is None}))
+        """By the names under which uses are counted."""
+        from hermes_cron.experience.skill_index import name_of
+
+        library = self._app.read_skills()
+        return tuple(sorted({name_of(library, skill) for skill in library.all() if skill.fault is None}))
 
     def _memory(self) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
         settings = self._app.settings_now.memory

@@ -55,6 +55,8 @@ def turn(
     conn: Connection, numbers: Sequence[int], state: LearnedState, *, was: LearnedState = LearnedState.APPLIED
 ) -> int:
     """Those of these that are in state ``was`` are in ``state`` from now on; how many."""
+    if state in (LearnedState.UNDONE, LearnedState.REJECTED):
+        skill_uses.note_back(conn, numbers)
     done = conn.execute(
         update(_learned).where(_learned.c.number.in_(numbers), _learned.c.state == was.value).values(state=state.value)
     )

@@ -12,12 +12,12 @@ from sqlalchemy import Connection, Select, case, func, select
 
 from hermes_cron.domain.run import RunState
 from hermes_cron.store.prepared import instant
-from hermes_cron.store.tables import CounterRow, JobRow, RunRow, SkillUseRow
+from hermes_cron.store.tables import CounterRow, JobRow, RunRow, SkillTotalRow
 
 _counters = CounterRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _jobs = JobRow.__table__  # type: ignore[attr-defined]
 _runs = RunRow.__table__  # type: ignore[attr-defined]
-_uses = SkillUseRow.__table__  # type: ignore[attr-defined]
+_skills = SkillTotalRow.__table__  # type: ignore[attr-defined]
 
 Labels = tuple[tuple[str, str], ...]
 Totals = dict[str, dict[Labels, float]]
@@ -53,7 +53,7 @@ def tell(conn: Connection) -> Told:
         if (ended := instant(row.last_ok)) is not None:
             gauges["hermes_cron_job_last_success_timestamp_seconds"][job] = ended.timestamp()
     gauges["hermes_cron_jobs"] = {(("state", state),): count for state, count in standing.items()}
-    for row in conn.execute(select(_uses.c.skill, func.max(_uses.c.at)).where(_uses.c.kind == "use").group_by("skill")):
+    for row in conn.execute(select(_skills.c.skill, func.max(_skills.c.used_at)).group_by(_skills.c.skill)):
         if (used := instant(row[1])) is not None:
             gauges["hermes_cron_skill_last_used_timestamp_seconds"][(("skill", row[0]),)] = used.timestamp()
     models = {dict(labels)["model"] for labels in totals.get(_MODEL, ())}

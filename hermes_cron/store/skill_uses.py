@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from hermes_cron.domain.ending import Ending
@@ -47,6 +47,12 @@ _LAST_STEPS = Prepared(
         *(_messages.c.tool != name for name in NOT_ACTING),
     )
     .group_by(_messages.c.session_id)
+)
+
+
+_SUMS = (
+    *(func.sum(_totals.c[name]).label(name) for name in ("views", "uses", "well", "badly")),
+    *(func.max(_totals.c[name]).label(name) for name in ("viewed_at", "used_at")),
 )
 
 
@@ -112,6 +118,18 @@ def note_change(conn: Connection, learned: Learned) -> None:
         count_patch(conn, learned.name, "applied")
 
 
+def note_back(conn: Connection, numbers: Sequence[int]) -> None:
+    """The counter of changes that are taken back. Call it before their rows say so."""
+    query = select(_learned.c.name).where(
+        _learned.c.number.in_(numbers),
+        _learned.c.kind == Kind.SKILL.value,
+        _learned.c.state == LearnedState.APPLIED.value,
+        _learned.c.change.in_((PATCHED, REWRITTEN)),
+    )
+    for name in conn.execute(query).scalars():
+        count_patch(conn, name, "reverted")
+
+
 def count_patch(conn: Connection, skill: str, outcome: str) -> None:
     """``outcome``: ``applied``, ``refused`` or ``reverted``. The label is the name without its category, as of uses."""
     labels = {"skill": skill.rpartition("/")[2], "outcome": outcome}
@@ -130,9 +148,9 @@ def _add(conn: Connection, skill: str, job_uid: str | None, more: Mapping[str, A
 def records(conn: Connection, *, job_uid: str | None = None) -> dict[str, SkillRecord]:
     """By the name under which each skill was used, changes under its qualified name; ``job_uid``: in its runs alone."""
     found: dict[str, SkillRecord] = defaultdict(lambda: UNKNOWN)
-    query = select(_totals) if job_uid is None else select(_totals).where(_totals.c.job_uid == job_uid)
-    for row in conn.execute(query).mappings():
-        found[row["skill"]] += SkillRecord(**{name: row[name] for name in row if name not in ("skill", "job_uid")})
+    query = select(_totals.c.skill, *_SUMS).group_by(_totals.c.skill)
+    for row in conn.execute(query if job_uid is None else query.where(_totals.c.job_uid == job_uid)).mappings():
+        found[row["skill"]] += _record(row)
     changes = (
         select(_learned.c.name, _learned.c.change, func.count().label("times"), func.max(_learned.c.at).label("at"))
         .where(
@@ -153,15 +171,18 @@ def records(conn: Connection, *, job_uid: str | None = None) -> dict[str, SkillR
 def by_job(conn: Connection, names: Collection[str]) -> dict[str | None, SkillRecord]:
     """What became of a skill, by the job that had it as it is called now; None for runs of no job."""
     query = (
-        select(_totals, _jobs.c.name.label("job"))
+        select(_jobs.c.name.label("job"), *_SUMS)
+        .select_from(_totals)
         .join(_jobs, _jobs.c.uid == _totals.c.job_uid, isouter=True)
         .where(_totals.c.skill.in_(names))
-        .order_by(_jobs.c.name, _totals.c.job_uid)
+        .group_by(_jobs.c.name)
+        .order_by(_jobs.c.name)
     )
-    found: dict[str | None, SkillRecord] = defaultdict(lambda: UNKNOWN)
-    for row in conn.execute(query).mappings():
-        found[row["job"]] += SkillRecord(**{name: row[name] for name in row if name not in ("skill", "job_uid", "job")})
-    return dict(found)
+    return {row["job"]: _record(row) for row in conn.execute(query).mappings()}
+
+
+def _record(row: RowMapping) -> SkillRecord:
+    return SkillRecord(**{column.name: row[column.name] for column in _SUMS})
 
 
 def of_run(conn: Connection, run_id: str) -> list[RunUse]:

@@ -161,3 +161,17 @@ def test_patches_and_rewrites_are_told_apart_and_counted_at_the_write(rig: Rig) 
     found = records(rig)["ops/deploy-app"]
     assert (found.patches, found.rewrites, found.patched_at) == (1, 1, NOON)
     assert counters(rig)["patches_total", '{"outcome":"applied","skill":"deploy-app"}'] == 2, "a new skill is no patch"
+
+
+def test_a_change_that_is_taken_back_is_counted_as_such_once(rig: Rig) -> None:
+    row = Learned(
+        number=0, key="s/1", at=NOON, actor="run", kind=Kind.SKILL, name="ops/deploy-app", change="patched",
+        state=LearnedState.APPLIED,
+    )  # fmt: skip
+    number = rig.app.store.write(lambda conn: learned.note(conn, row)).number
+    for _ in range(2):
+        rig.app.store.write(lambda conn: learned.turn(conn, [number], LearnedState.UNDONE))
+    assert counters(rig) == {
+        ("patches_total", '{"outcome":"applied","skill":"deploy-app"}'): 1,
+        ("patches_total", '{"outcome":"reverted","skill":"deploy-app"}'): 1,
+    }
