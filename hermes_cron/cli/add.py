@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from hermes_cron.cli import blocked
 from hermes_cron.cli import job_options as options
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.schedule_faults import explained
@@ -87,7 +89,9 @@ def add(
     known = state.app.known(strict=True)
     if not dry_run:
         _ = state.app.store  # one that cannot be opened is told before a file is there
-    job = order.parsed(state, _free(state, wanted, given=name is not None), known)
+    free = _free(state, wanted, given=name is not None)
+    with nullcontext() if dry_run else blocked.noted(state, "add", f"{free}.md"):
+        job = order.parsed(state, free, known)
     plan = _planned(state, order, job)
     if not dry_run:
         job = _write(state, order, wanted, given=name is not None, known=known)

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from hermes_cron.cli import change, jobs_known, output, when
+from hermes_cron.cli import blocked, change, jobs_known, output, when
 from hermes_cron.cli import job_options as options
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.schedule_faults import explained
@@ -97,7 +97,8 @@ def edit(
         _in_editor(state, file)
         return
     data = change.edited(state, file, said, body=prompt)
-    parsed = change.judged(state, file, data)
+    with blocked.noted(state, "edit", file.listed.file_name):
+        parsed = change.judged(state, file, data)
     plan = _planned(state, file, parsed)
     _put(state, file, data, name)
     _echo(state, parsed, plan, name or file.listed.name, changed=data != file.data or name is not None)
@@ -185,7 +186,8 @@ def _in_editor(state: Cli, file: Opened) -> None:
         _edit(state, draft)
         data = draft.read_bytes()
         try:
-            parsed = change.judged(state, file, data)
+            with blocked.noted(state, "edit", file.listed.file_name):
+                parsed = change.judged(state, file, data)
             plan = _planned(state, file, parsed)
             change.replaced(state, file, data)
         except HermesCronError as error:

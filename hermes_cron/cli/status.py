@@ -224,14 +224,11 @@ def _left(state: Cli, conn: Connection) -> int:
 
 def _blocked(state: Cli, conn: Connection, since: datetime) -> list[Need]:
     """What the scanner kept from an agent in the last 24 hours, a line for each class and place."""
+    from hermes_cron.domain.notice_security import look_at
     from hermes_cron.store import security
     from hermes_cron.store.overview import Need
 
     texts = _TEXTS[state.lang]
-
-    def look(row: Mapping[str, Any]) -> str:
-        return f"runs show {row['run_id']}" if row["run_id"] else f"log {row['place'].partition(':')[0]}"
-
     return [
         Need(
             kind="security",
@@ -240,7 +237,7 @@ def _blocked(state: Cli, conn: Connection, since: datetime) -> list[Need]:
             + (texts["times"].format(times=row["times"]) if row["times"] > 1 else "")
             + (texts["of_job"].format(job=row["job_name"]) if row["job_name"] else ""),
             run_id=row["run_id"],
-            ref=f"hermes-cron {look(row)}",
+            ref=look_at(row["place"], row["run_id"], row["guard"]),
             at=row["at"],
         )
         for row in security.blocked(conn, since)

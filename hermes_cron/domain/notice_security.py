@@ -26,7 +26,17 @@ def blocked(finding: SecurityFinding, lang: str) -> notice.Text:
 
 
 def look(finding: SecurityFinding) -> str:
-    """The command that shows more: the run, else the versions of the file."""
-    if finding.run_id is not None:
-        return f"hermes-cron runs show {finding.run_id}"
-    return f"hermes-cron log {notice.one_line(finding.place).partition(':')[0]}"
+    """The command that shows more."""
+    return look_at(finding.place, finding.run_id, finding.guard)
+
+
+def look_at(place: str, run_id: str | None, guard: str) -> str:
+    """The run; else the versions of a file of the home; of a text that was kept nowhere, how it can be tried."""
+    if run_id is not None:
+        return f"hermes-cron runs show {run_id}"
+    if place.startswith(_PARTS):
+        return f"hermes-cron log {notice.one_line(place).partition(':')[0]}"
+    return f"hermes-cron scan FILE --as {guard}"
+
+
+_PARTS = ("jobs/", "skills/", "memories/")

@@ -37,14 +37,15 @@ def understand(data: bytes, file_name: str, now: datetime, *, host_zone: str, kn
             data, path=f"jobs/{file_name}", name=name_of(file_name), now=now, host_zone=host_zone, known=known
         )
     except JobFileError as error:
-        return Understanding(job=None, broken=error.message, summary="{}", security=_blocked(error, file_name))
+        return Understanding(job=None, broken=error.message, summary="{}", security=blocked(error, file_name))
     from hermes_cron.jobs.screened import warned
 
     return Understanding(job=job, broken=None, summary=summary(job), security=warned(job, file_name))
 
 
-def _blocked(error: JobFileError, file_name: str) -> tuple[SecurityFinding, ...]:
-    blocked = error.details.get("blocked")
+def blocked(error: JobFileError, file_name: str) -> tuple[SecurityFinding, ...]:
+    """What the scanner blocked in a file that was refused; nothing where it was refused for other faults."""
+    found = error.details.get("blocked")
     return tuple(
         SecurityFinding(
             guard=Purpose.PROMPT,
@@ -53,7 +54,7 @@ def _blocked(error: JobFileError, file_name: str) -> tuple[SecurityFinding, ...]
             place=f"jobs/{file_name}:{each['line']}",
             job=name_of(file_name),
         )
-        for each in (blocked if isinstance(blocked, list) else ())
+        for each in (found if isinstance(found, list) else ())
     )
 
 
