@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,15 +65,24 @@ class Rig:
     root: Path
     author: Author = field(default_factory=lambda: Author(actor="run", run_id="r1", job_name="j", session_id="s1"))
     number: int = 0
+    made: bool = False
+
+    @classmethod
+    def of(cls, root: Path) -> Rig:
+        """Of a home that another one made."""
+        return cls(root, made=True)
 
     def __post_init__(self) -> None:
         self.home = Home(self.root / "home")
+        self.clock = FixedClock(NOON)
+        if self.made:
+            self.app = App(self.home, Settings.load(self.home), self.clock)
+            return
         for folder in (self.home.root, self.home.jobs, self.home.skills, self.home.memories, self.home.run):
             folder.mkdir(parents=True, exist_ok=True)
         self.home.config.write_text('timezone = "UTC"\n', encoding="utf-8")
         self.put(f"{NAME}/SKILL.md", SKILL)
-        self.clock = FixedClock(NOON)
-        self.app = App(self.home, Settings.load(self.home, None), self.clock)
+        self.app = App(self.home, Settings.load(self.home), self.clock)
         self.app.keep_hand_edits()
 
     def __enter__(self) -> Rig:
@@ -106,13 +115,20 @@ class Rig:
 
     def call(self, *operations: Mapping[str, Any], author: Author | None = None, **flat: Any) -> ToolOutput:
         """The tool's answer. ``operations`` of one call, or one action with its arguments."""
+        return self.to_call(*operations, author=author, **flat)()
+
+    def to_call(
+        self, *operations: Mapping[str, Any], author: Author | None = None, **flat: Any
+    ) -> Callable[[], ToolOutput]:
+        """What makes the call."""
         self.number += 1
+        key = f"s1/{self.number}"
         arguments = {"name": NAME, "reason": "it proved wrong", **flat}
         if operations:
             arguments["operations"] = list(operations)
         box = self.box(author)
         prepared = box.prepare(ToolCall(id="c", name=TOOL.name, arguments=json.dumps(arguments)))
-        return box.execute(prepared, lambda _: None, key=f"s1/{self.number}")
+        return lambda: box.execute(prepared, lambda _: None, key=key)
 
     def done(self, *operations: Mapping[str, Any], **flat: Any) -> dict[str, Any]:
         """The answer to a call that must succeed."""

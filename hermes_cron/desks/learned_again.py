@@ -10,6 +10,7 @@ from hermes_cron.domain.entries import texts
 from hermes_cron.domain.home_part import skill_of
 from hermes_cron.domain.learning import Kind
 from hermes_cron.experience.memory import Target, shown
+from hermes_cron.experience.skills import ARCHIVE
 
 if TYPE_CHECKING:
     from hermes_cron.desks.learning import Lesson
@@ -55,8 +56,8 @@ def _skill(objects: Objects, commits: Sequence[Commit], diffs: Sequence[FileDiff
     from hermes_cron.desks.history_plan import skills_of
 
     skills = skills_of(objects, *(it.tree for it in commits))
-    found = next((folder for it in diffs if (folder := skill_of(it.path, skills)) is not None), "")
-    return found.removeprefix("skills/")
+    found = [folder.removeprefix("skills/") for it in diffs if (folder := skill_of(it.path, skills)) is not None]
+    return min(found, key=lambda name: name.startswith(f"{ARCHIVE}/"), default="")  # where it lay, not where it went
 
 
 def _lines(diffs: Sequence[FileDiff]) -> Iterator[str]:

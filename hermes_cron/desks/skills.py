@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,16 @@ from hermes_cron.domain.learning import Author, Kind, Learn, Learned, LearnedSta
 from hermes_cron.domain.scan import Kind as ScannedKind
 from hermes_cron.domain.scan import Purpose, Verdict
 from hermes_cron.domain.tool_call import Probe, ToolOutput, error_output
-from hermes_cron.errors import Conflict, HermesCronError, NotFound, Refused, TextBlocked
+from hermes_cron.errors import (
+    Conflict,
+    DiskFull,
+    HermesCronError,
+    NotFound,
+    NotWritable,
+    Refused,
+    SnapshotFailed,
+    TextBlocked,
+)
 from hermes_cron.experience import skill_ops, skill_write
 from hermes_cron.experience.skill_ops import Action, Because, Operation
 from hermes_cron.experience.skill_screen import SkillFinding
@@ -83,6 +94,8 @@ class SkillDesk:
             operations = skill_ops.understood(wanted)
             name = operations[0].name
             return self._written(author, operations, key)
+        except (DiskFull, NotWritable, SnapshotFailed) as error:
+            return self._stopped(author, key, error)
         except HermesCronError as error:
             self._note_refusal(author, name, error)
             return error_output(error)
@@ -95,6 +108,8 @@ class SkillDesk:
         return Probe(happened=True, text=f"{done.name or 'the skill'}: {done.change}")
 
     def _written(self, author: Author, operations: Sequence[Operation], key: str) -> ToolOutput:
+        if (known := self._app.learning.happened(author, key)) is not None:  # before a crash; the old text is gone
+            return _told_again(known)
         for left in reversed(range(_TRIES)):
             plan = self.plan(author, operations)
             lesson, last = self._lesson(author, operations, plan)
@@ -129,6 +144,21 @@ class SkillDesk:
             edits=edits,
             details={"operations": [_plain(each) for each in operations], "because": plan.reason},
         ), last
+
+    def _stopped(self, author: Author, key: str, error: HermesCronError) -> ToolOutput:
+        """The disk failed: what can be finished is, and else the answer names the snapshot that has the skill as it
+        was."""
+        try:
+            self._app.snapshots.settle()
+            if (done := self._app.learning.happened(author, key)) is not None:
+                return _told_again(done)
+        except HermesCronError:
+            pass  # it still fails; the next command finishes what is begun
+        with suppress(HermesCronError):
+            for head in islice(self._app.snapshots.log(), 1):
+                before = head.parent if head.call == key and head.parent is not None else head.id
+                error.message = f"{error.message}; the state before is snapshot {before[:7]}"
+        return error_output(error)
 
     def _note_refusal(self, author: Author, name: str, error: HermesCronError) -> None:
         from hermes_cron.store import skill_uses
@@ -340,21 +370,31 @@ def _plain(operation: Operation) -> dict[str, Any]:
             for name, value in values.items() if value is not None}  # fmt: skip
 
 
-def _told(plan: Plan, learned: Learned) -> ToolOutput:
+def _told_again(learned: Learned) -> ToolOutput:
+    body = {"success": True, "message": _message(learned), "skill": learned.name, "change": learned.change}
+    return ToolOutput(text=json.dumps({**body, "notes": [], "lines": _shown(learned.lines)}, ensure_ascii=False))
+
+
+def _message(learned: Learned) -> str:
     if learned.state is LearnedState.PROPOSED:
-        message = f"proposed (a{learned.approval}): a person decides, and nothing is changed before that"
-    else:
-        message = f"skill {plan.name} {plan.change}; it is used from the next run on"
+        return f"proposed (a{learned.approval}): a person decides, and nothing is changed before that"
+    return f"skill {learned.name} {learned.change}; it is used from the next run on"
+
+
+def _shown(lines: Sequence[str]) -> list[str]:
+    shown = [line[:_SHOWN_WIDTH] for line in lines[:_SHOWN_LINES]]
+    return [*shown, *([f"... and {len(lines) - _SHOWN_LINES} more lines"] if len(lines) > _SHOWN_LINES else [])]
+
+
+def _told(plan: Plan, learned: Learned) -> ToolOutput:
     notes = list(plan.said)
     if plan.copied and plan.change != "archived":
         notes.append("the skill came with hermes-cron; the home has a copy of its own now")
     notes += [
         f"reads like {it.finding.kind.words} to the scanner, {it.place}: {it.finding.excerpt}" for it in plan.warnings
     ]
-    body: dict[str, Any] = {"success": True, "message": message, "skill": plan.name, "change": plan.change}
-    if plan.version is not None:
-        body["version"] = plan.version
-    lines = [line[:_SHOWN_WIDTH] for line in plan.lines[:_SHOWN_LINES]]
-    if len(plan.lines) > _SHOWN_LINES:
-        lines.append(f"... and {len(plan.lines) - _SHOWN_LINES} more lines")
-    return ToolOutput(text=json.dumps({**body, "notes": notes, "lines": lines}, ensure_ascii=False))
+    body: dict[str, Any] = {
+        "success": True, "message": _message(learned), "skill": plan.name, "change": plan.change,
+        **({"version": plan.version} if plan.version is not None else {}),
+    }  # fmt: skip
+    return ToolOutput(text=json.dumps({**body, "notes": notes, "lines": _shown(plan.lines)}, ensure_ascii=False))

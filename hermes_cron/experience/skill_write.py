@@ -54,7 +54,7 @@ def _versioned(before: State | None, after: State) -> State:
 def _judged(
     name: str, before: State | None, after: State, check_playbook: CheckPlaybook, *, strict: bool
 ) -> tuple[SkillFinding, ...]:
-    with tempfile.TemporaryDirectory(prefix="hermes-cron-skill-") as top:
+    with _beside() as top:
         folder = _staged(Path(top, "after", name), after)
         found = screen(folder)
         blocked = [each for each in found if each.finding.verdict is Verdict.BLOCK]
@@ -71,6 +71,12 @@ def _judged(
             f"not written, nothing was changed: {told}{more}", hint="docs/formats/skills.md: how they are checked"
         )
     return found
+
+
+def _beside() -> tempfile.TemporaryDirectory[str]:
+    """A folder outside the home, for as long as the skill is judged. Raises ``DiskFull``, ``NotWritable``."""
+    with explained(Path(tempfile.gettempdir())):
+        return tempfile.TemporaryDirectory(prefix="hermes-cron-skill-", ignore_cleanup_errors=True)
 
 
 def _staged(folder: Path, state: State) -> Path:
