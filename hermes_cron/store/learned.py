@@ -63,6 +63,12 @@ def turn(
     return int(done.rowcount)
 
 
+def by_snapshots(conn: Connection, snapshots: Sequence[str]) -> list[Learned]:
+    """What these snapshots brought."""
+    rows = conn.execute(select(_learned).where(_learned.c.after.in_(snapshots)).order_by(_learned.c.number))
+    return [_of(row) for row in rows.mappings()]
+
+
 def done(conn: Connection) -> list[Learned]:
     """What was done, in order; also what was taken back since."""
     states = [state.value for state in (LearnedState.APPLIED, LearnedState.UNDONE, LearnedState.REJECTED)]
