@@ -309,3 +309,64 @@ def test_an_undo_that_is_undone_is_learned_again(learner: Learner) -> None:
     assert learner("undo", undone["commit"], "-y").rc == 0
     assert learner.shown(run_id)["learned"][0]["state"] == "applied"
     assert FACT in learner.memory
+
+
+# --- skills, and what a run learns by itself --------------------------------------------------------------------------
+
+SKILL = """---
+name: weekly-report
+description: How the weekly report is made.
+metadata:
+  version: "1"
+---
+# Weekly report
+
+## Steps
+1. Look at the numbers.
+
+## Pitfalls
+- Never guess.
+"""
+PITFALL = "- The numbers of Monday come late: look again at ten."
+PATCH = {
+    "action": "patch",
+    "name": "weekly-report",
+    "old": "- Never guess.",
+    "new": f"- Never guess.\n{PITFALL}",
+}
+PATCHES = {"tool_calls": [{"name": "skill_manage", "arguments": {**PATCH, "reason": "Monday's numbers were missing"}}]}
+
+
+def test_a_run_that_remembers_by_itself_tells_so_beside_its_own_report(learner: Learner) -> None:
+    run_id = learner.run(REMEMBERS, REPORT)
+    assert "All is well" in learner.chat
+    assert learner.chat.count("learned something") == 1
+    assert f"  from     step 3 of {run_id}\n" in learner.chat
+    shown = learner("runs", "show", run_id).out
+    assert line(shown, "learned").startswith("added memory MEMORY.md (+1 entry), step 3 of ")
+
+
+def test_a_patched_skill_is_told_with_its_heading_and_its_version_and_rejected(learner: Learner) -> None:
+    folder = learner.home.skills / "reports" / "weekly-report"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(SKILL, encoding="utf-8")
+    learner.settings('[learning]\nnotice = "now"\n')
+    run_id = learner.run(REPORT)
+    assert learner("runs", "feedback", run_id, "Monday is late", replies=[PATCHES, NOTHING]).rc == 0
+    assert PITFALL in (folder / "SKILL.md").read_text(encoding="utf-8")
+    told = learner.chat[learner.chat.index("j learned something") :]
+    assert told.startswith(
+        f"j learned something in run {run_id}\n"
+        "  changed  skill weekly-report, Pitfalls (+1 line)\n"
+        f"  + {PITFALL}\n"
+        f"  from     the review of {run_id} (Monday's numbers were missing)\n"
+        "  used     from the next run on\n"
+        "  see      hermes-cron skills diff weekly-report@2\n"
+        "  undo     hermes-cron undo "
+    )
+    assert PITFALL in learner("skills", "diff", "weekly-report@2").out
+    assert line(learner("status").out, "learned") == "1 skill patched; nothing archived"
+    assert "method -> skill (reports/weekly-report)" in learner("runs", "show", run_id).out
+    assert learner("skills", "reject", "weekly-report@2", "-y").rc == 0
+    assert line(learner("runs", "show", run_id).out, "learned").endswith(": rejected")
+    assert (folder / "SKILL.md").read_text(encoding="utf-8") == SKILL
