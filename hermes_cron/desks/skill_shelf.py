@@ -119,9 +119,10 @@ def to_reject(app: App, part: Part, version: Version) -> Task:
     taken back already."""
     from hermes_cron.store import learned
 
-    commit = version.commit
+    commit, moved = version.commit, app.snapshots.moved()
     with app.store.read() as conn:
-        rows = [it for it in learned.by_snapshots(conn, [commit.id]) if it.kind is Kind.SKILL]
+        done = [it for it in learned.done(conn) if it.kind is Kind.SKILL and it.after is not None]
+    rows = [it for it in done if moved.get(it.after or "", it.after) == commit.id]
     if not rows and not commit.automated:
         raise Refused(
             f"{part.name}@{version.number} was made by a person; only what runs learned is rejected",

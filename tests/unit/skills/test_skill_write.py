@@ -243,7 +243,7 @@ def test_what_the_scanner_blocks_leaves_the_original(rig: Rig, operations: list[
         (event,) = security.blocked(conn, rig.clock.now().replace(year=2000))
     assert event["kind"] == "exfiltration"
     assert event["place"].startswith(f"skills/{NAME}/")
-    assert rig.counted(counters.SKILL_PATCHES, skill=NAME, outcome="refused") == 1
+    assert rig.counted(counters.SKILL_PATCHES, skill="flask-deploy", outcome="refused") == 1
 
 
 def test_two_harmless_halves_are_judged_together(rig: Rig) -> None:
