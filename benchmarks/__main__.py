@@ -7,7 +7,19 @@ import sys
 
 from benchmarks.figures import show
 
-NAMES = ("startup", "scheduler", "agents", "loop_floor", "takeover", "memory", "deliveries", "snapshots", "search")
+NAMES = (
+    "startup",
+    "scheduler",
+    "agents",
+    "loop_floor",
+    "takeover",
+    "memory",
+    "deliveries",
+    "snapshots",
+    "search",
+    "skill_index",
+    "learning",
+)
 
 
 def main() -> int:

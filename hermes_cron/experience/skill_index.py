@@ -85,16 +85,21 @@ class SkillIndexer:
         catalogue = self._catalogue(library)
         if not catalogue.skills:
             return SkillIndex()
-        ranked = catalogue.ranked(prompt, records or {})
-        given = frozenset(named)
-        hits = sorted(ranked, key=lambda hit: not (pinned(hit.skill) or _is_given(hit, given)))  # stable
-        return _Page(catalogue, given, budget - len(_block("", ""))).made(hits)
+        order, known = catalogue.ranked(prompt, records or {}, frozenset(named))
+        return _Page(catalogue, frozenset(named), known, budget - len(_block("", ""))).made(order)
 
     def search(
         self, library: SkillLibrary, query: str, *, records: Mapping[str, SkillRecord] | None = None
     ) -> list[Hit]:
         """Skills that fit, best first; a failing one comes after those that do not fail."""
-        return [hit for hit in self._catalogue(library).ranked(query, records or {}) if hit.fit > 0]
+        catalogue = self._catalogue(library)
+        order, known = catalogue.ranked(query, records or {})
+        fits = catalogue.fit.scores(query)
+        return [
+            Hit(skill=catalogue.skills[at], name=catalogue.names[at], fit=fits[at], record=known.get(at, UNKNOWN))
+            for at in order
+            if fits[at] > 0
+        ]
 
     def _catalogue(self, library: SkillLibrary) -> _Catalogue:
         with self._making:
@@ -104,8 +109,7 @@ class SkillIndexer:
                 keys = [_key(skill) for skill in skills]
                 said = [self._said.get(key) or said_by(skill) for key, skill in zip(keys, skills, strict=True)]
                 self._said = dict(zip(keys, said, strict=True))
-                names = tuple(name_of(library, skill) for skill in skills)
-                kept = self._kept = _Catalogue(library, skills, names, Fit(said))
+                kept = self._kept = _Catalogue.of(library, skills, Fit(said))
             return kept
 
 
@@ -130,32 +134,73 @@ def record_of(records: Mapping[str, SkillRecord], skill: Skill, name: str) -> Sk
 
 @dataclass(frozen=True, slots=True)
 class _Catalogue:
-    """A library as it was read, ready to be compared with prompts."""
+    """A library as it was read, ready to be compared with prompts. Skills are known by their place in ``skills``.
+
+    ``places``: where a name or ``category/name`` stands; ``first``: pinned ones.
+    """
 
     library: SkillLibrary
     skills: tuple[Skill, ...]
     names: tuple[str, ...]
+    places: Mapping[str, tuple[int, ...]]
+    first: frozenset[int]
+    sizes: Mapping[str, int]
     fit: Fit
     screened: dict[tuple[int, bool], SkillFinding | None] = field(default_factory=dict)
+    said: dict[int, str] = field(default_factory=dict)
 
-    def ranked(self, prompt: str, records: Mapping[str, SkillRecord]) -> list[Hit]:
-        """By fit; failing ones last, of equals the proven ones first, then by name."""
-        scores = self.fit.scores(prompt)
-        hits = [
-            Hit(skill=skill, name=name, fit=score, record=record_of(records, skill, name) if records else UNKNOWN)
-            for skill, name, score in zip(self.skills, self.names, scores, strict=True)
+    @staticmethod
+    def of(library: SkillLibrary, skills: tuple[Skill, ...], fit: Fit) -> _Catalogue:
+        places: dict[str, tuple[int, ...]] = {}
+        for at, skill in enumerate(skills):
+            for name in {skill.name, skill.qualified}:
+                places[name] = (*places.get(name, ()), at)
+        return _Catalogue(
+            library=library,
+            skills=skills,
+            names=tuple(name_of(library, skill) for skill in skills),
+            places=places,
+            first=frozenset(at for at, skill in enumerate(skills) if pinned(skill)),
+            sizes=Counter(skill.category for skill in skills),
+            fit=fit,
+        )
+
+    def ranked(
+        self, prompt: str, records: Mapping[str, SkillRecord], given: Collection[str] = ()
+    ) -> tuple[list[int], dict[int, SkillRecord]]:
+        """Pinned and given ones first; then by fit, failing ones last, of equals the proven ones first, then by name.
+
+        And the records of those that have one.
+        """
+        known: dict[int, SkillRecord] = {}
+        for name in sorted(records.keys() & self.places.keys()):
+            if len(self.places[name]) == 1:  # of two of one name nobody knows whose it is
+                (at,) = self.places[name]
+                known[at] = known[at] + records[name] if at in known else records[name]
+        failing = {at for at, record in known.items() if record.failing}
+        proven = {at for at, record in known.items() if record.proven}
+        first = self.first.union(*(self.places.get(name, ()) for name in given))
+        keys = [
+            (at not in first, at in failing, -round(fit * 1.1 if at in proven else fit, 9), at not in proven, name)
+            for at, (fit, name) in enumerate(zip(self.fit.scores(prompt), self.names, strict=True))
         ]
-        return sorted(hits, key=_rank)
+        return sorted(range(len(keys)), key=keys.__getitem__), known
 
-    def blocked(self, skill: Skill, *, whole: bool) -> SkillFinding | None:
+    def description(self, at: int) -> str:
+        """One line, cut; made when it is first shown."""
+        if at not in self.said:
+            self.said[at] = one_line(self.skills[at].description, _DESCRIPTION)
+        return self.said[at]
+
+    def blocked(self, at: int, *, whole: bool) -> SkillFinding | None:
         """Why it is not shown: for all of its files or, not ``whole``, for what an index says of it.
 
         Looked at once: the catalogue is of one moment, as its library is.
         """
-        known = (id(skill), whole)
-        if known not in self.screened:
-            self.screened[known] = self.library.blocked(skill) if whole else _blocked_words(skill)
-        return self.screened[known]
+        if (at, whole) not in self.screened:
+            skill = self.skills[at]
+            self.screened[at, whole] = self.library.blocked(skill) if whole else _blocked_words(skill)
+        return self.screened[at, whole]
 
 
 def _blocked_words(skill: Skill) -> SkillFinding | None:
@@ -165,45 +210,48 @@ def _blocked_words(skill: Skill) -> SkillFinding | None:
     return SkillFinding(SKILL_FILE, found.findings[0])
 
 
-def _rank(hit: Hit) -> tuple[bool, float, bool, str]:
-    worth = 1.1 if hit.record.proven else 1.0
-    return hit.record.failing, -round(hit.fit * worth, 9), not hit.record.proven, hit.name
-
-
 class _Page:
     """One index on its way: what fits into ``room`` characters. ``given``: names of skills that the job names."""
 
-    def __init__(self, catalogue: _Catalogue, given: frozenset[str], room: int) -> None:
+    def __init__(
+        self, catalogue: _Catalogue, given: frozenset[str], records: Mapping[int, SkillRecord], room: int
+    ) -> None:
         self._catalogue = catalogue
         self._given = given
+        self._records = records
         self._room = room
         self._described: list[str] = []
         self._blocked: list[tuple[Skill, SkillFinding]] = []
 
-    def made(self, hits: Sequence[Hit]) -> SkillIndex:
-        if _fit_all((_line(hit, self._given) for hit in hits), self._room):
-            return self._result(self._describe(hits, self._room)[0], [], 0)
+    def made(self, order: Sequence[int]) -> SkillIndex:
+        if _fit_all((self._line(at) for at in order), self._room):
+            return self._result(self._describe(order, self._room)[0], [], 0)
         room = self._room - len(_said_of(_MOST))
-        lines, others = self._describe(hits, int(room * _DESCRIBED))
-        sizes = Counter(hit.skill.category for hit in hits)
-        more, names = _by_category(others, sizes, room - sum(len(line) + 1 for line in lines))
+        lines, others = self._describe(order, int(room * _DESCRIBED))
+        more, names = _by_category(self._catalogue, others, room - sum(len(line) + 1 for line in lines))
         return self._result([*lines, *more], names, len(others) - len(names))
 
-    def _describe(self, hits: Sequence[Hit], room: int) -> tuple[list[str], Sequence[Hit]]:
-        """Lines for the first of these, and the hits that there was no room for."""
+    def _describe(self, order: Sequence[int], room: int) -> tuple[list[str], Sequence[int]]:
+        """Lines for the first of these, and those that there was no room for."""
         lines: list[str] = []
-        for number, hit in enumerate(hits):
-            line = _line(hit, self._given)
+        for number, at in enumerate(order):
+            line = self._line(at)
             if len(line) + 1 > room:
-                return lines, hits[number:]
-            found = self._catalogue.blocked(hit.skill, whole=number < _SCREENED)
+                return lines, order[number:]
+            found = self._catalogue.blocked(at, whole=number < _SCREENED)
             if found is not None:
-                self._blocked.append((hit.skill, found))
+                self._blocked.append((self._catalogue.skills[at], found))
                 continue
             room -= len(line) + 1
-            self._described.append(hit.name)
+            self._described.append(self._catalogue.names[at])
             lines.append(line)
         return lines, ()
+
+    def _line(self, at: int) -> str:
+        skill, record = self._catalogue.skills[at], self._records.get(at, UNKNOWN)
+        own = " (this job's)" if skill.name in self._given or skill.qualified in self._given else ""
+        failing = f" (went badly in {record.badly} of {record.judged} runs)" if record.failing else ""
+        return harmless(f"- {self._catalogue.names[at]}{own}{failing}: {self._catalogue.description(at)}")
 
     def _result(self, lines: Sequence[str], names: Sequence[str], left: int) -> SkillIndex:
         return SkillIndex(
@@ -223,37 +271,27 @@ def _fit_all(lines: Iterable[str], room: int) -> bool:
     return True
 
 
-def _is_given(hit: Hit, given: frozenset[str]) -> bool:
-    return hit.skill.name in given or hit.skill.qualified in given
-
-
-def _line(hit: Hit, given: frozenset[str]) -> str:
-    own = " (this job's)" if _is_given(hit, given) else ""
-    record = hit.record
-    failing = f" (went badly in {record.badly} of {record.judged} runs)" if record.failing else ""
-    return harmless(f"- {hit.name}{own}{failing}: {one_line(hit.skill.description, _DESCRIPTION)}")
-
-
-def _by_category(hits: Sequence[Hit], sizes: Mapping[str, int], room: int) -> tuple[list[str], list[str]]:
-    """A line for each category, the largest first; names go in by rank as long as there is room. Lines, and the names
-    that they show. ``sizes`` count all skills of a category, also those that are described above."""
-    unnamed = Counter(hit.skill.category for hit in hits)
-    order = sorted(unnamed, key=lambda category: (-sizes[category], category))
-    room -= len(_others_line(len(order), len(hits))) + 1
+def _by_category(catalogue: _Catalogue, others: Sequence[int], room: int) -> tuple[list[str], list[str]]:
+    """A line for each category of ``others``, the largest first; names go in by rank as long as there is room. Lines,
+    and the names that they show. The numbers count all skills of a category, also those that are described above."""
+    categories = {at: catalogue.skills[at].category for at in others}
+    unnamed = Counter(categories.values())
+    order = sorted(unnamed, key=lambda category: (-catalogue.sizes[category], category))
+    room -= len(_others_line(len(order), len(others))) + 1
     heads: dict[str, str] = {}
     for category in order:
-        head = _category_head(category, sizes[category])
+        head = _category_head(category, catalogue.sizes[category])
         reserve = len(head) + len(f", {unnamed[category]:,} more") + 1
         if room < reserve:
             break
         room -= reserve
         heads[category] = head
     shown: dict[str, list[str]] = defaultdict(list)
-    for hit in hits:
-        cost = len(hit.name) + 2
-        if hit.skill.category in heads and cost <= room:
-            room -= cost
-            shown[hit.skill.category].append(hit.name)
+    for at, category in categories.items():
+        name = catalogue.names[at]
+        if len(name) + 2 <= room and category in heads:
+            room -= len(name) + 2
+            shown[category].append(name)
     lines = [_category_line(head, shown[category], unnamed[category]) for category, head in heads.items()]
     hidden = [category for category in order if category not in heads]
     if hidden:
