@@ -15,7 +15,7 @@ from hermes_cron.agent.weight import Weight
 from hermes_cron.domain.compaction import Compacted, Ends, Load, Row, Work, sent, with_rows, wrong
 from hermes_cron.domain.transcript import Header, Message, Usage
 from hermes_cron.errors import ModelContextLength
-from hermes_cron.ports import ContextEngine, Emit, Journal
+from hermes_cron.ports import ContextEngine, Emit, Fenced, Journal
 
 _log = logging.getLogger(__name__)
 _LATER = 20
@@ -100,8 +100,16 @@ class Fitting:
         return Work(session_id=self._journal.session_id, rows=rows, load=load, scale=scale, forced=forced)
 
     def _by_engine(self, work: Work) -> Sequence[Compacted]:
-        """What the engine made. What would break the conversation is not kept, whoever wrote the engine."""
-        made = self._fit.engine.compact(work)
+        """What the engine made. Its crash ends no run, and what would break the conversation is not kept: an engine may
+        be anybody's, and the net stands behind it.
+        """
+        try:
+            made = self._fit.engine.compact(work)
+        except Fenced:
+            raise
+        except Exception:  # noqa: BLE001  # see above
+            _log.exception("session %s: the context engine crashed", work.session_id)
+            return ()
         if made and (why := wrong(work.rows, made)) is not None:
             _log.error("session %s: the context engine's work is not used: %s", work.session_id, why)
             return ()

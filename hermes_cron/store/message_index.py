@@ -45,7 +45,9 @@ PIECE = 100_000
 A_SESSION = 2_000
 """What a session costs besides its words, in characters."""
 SEARCHED = ("user", "assistant", "tool")
-"""Roles whose messages are found. A summary says again what others said."""
+"""Roles whose messages are found."""
+REPEATS = "summary"
+"""The kind of session in which nothing is found: a summary says again what others said."""
 
 _RULES = f"1/{RULES}"
 _KEY = "message_index"
@@ -134,7 +136,7 @@ def _step(conn: Connection, session_id: str, left: int) -> tuple[_Step | None, b
     found = _STATE.first(conn, {"session": session_id})
     if found is None:  # gone meanwhile
         return None, True
-    next_seq, closed = found
+    next_seq, closed, kind = found
     begin = seq = next_seq or _FIRST
     entries: list[tuple[int, str]] = []
     through = True
@@ -145,7 +147,9 @@ def _step(conn: Connection, session_id: str, left: int) -> tuple[_Step | None, b
         if not through:
             break
         at, *message = row
-        if at >> SEQ_BITS == 0 and (line := _line(*message)):  # a longer session's end has no number
+        if (
+            at >> SEQ_BITS == 0 and kind != REPEATS and (line := _line(*message))
+        ):  # a longer session's end has no number
             entries.append((at, line))
             left -= len(line)
         seq = at + 1
@@ -162,7 +166,7 @@ does a review's."""
 
 
 _STATE = Prepared(
-    select(_indexed.c.next_seq, _CLOSED)
+    select(_indexed.c.next_seq, _CLOSED, _sessions.c.kind)
     .select_from(_sessions.join(_runs).outerjoin(_indexed, _indexed.c.session_id == _sessions.c.id))
     .where(_sessions.c.id == bindparam("session"))
 )

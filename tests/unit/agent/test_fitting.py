@@ -17,6 +17,7 @@ from hermes_cron.domain.compaction import Compacted, Ends, How, Load, Work, unpa
 from hermes_cron.domain.run import Effect
 from hermes_cron.domain.transcript import Header, ModelReply, Usage
 from hermes_cron.errors import ModelContextLength, ModelUnreachable
+from hermes_cron.ports import Fenced
 from hermes_cron.testing_journal import MemoryJournal
 from tests.agent_rig import call, calls, tool
 from tests.compaction_rig import SUMMARY, TASK, Small, asks, counted, gives, small, steps, task, uncounted
@@ -334,6 +335,27 @@ def test_rows_of_an_engine_that_would_break_the_conversation_are_not_kept(
     assert not compacted(it)
     assert "a result without its call" in caplog.text
     assert unpaired(it.requests()[0]) is None
+
+
+def test_an_engine_that_crashes_ends_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(First):
+        def compact(self, work: Work) -> Sequence[Compacted]:
+            raise ZeroDivisionError
+
+    long = [task(), *steps(40, size=120)]
+    it = small(tmp_path, [DONE], LOOK, window=2_000, messages=long, engine=lambda _bench: Broken())
+    assert it.go().stop is StopReason.FINAL
+    assert compacted(it) == ["digest"]
+    assert "the context engine crashed" in caplog.text
+
+
+def test_a_lost_run_is_lost_while_it_is_compacted_too(tmp_path: Path) -> None:
+    class Lost(First):
+        def compact(self, work: Work) -> Sequence[Compacted]:
+            raise Fenced
+
+    with pytest.raises(Fenced):
+        small(tmp_path, [DONE], LOOK, messages=history(20), engine=lambda _bench: Lost()).go()
 
 
 def test_a_journal_of_a_test_can_be_compacted_by_hand() -> None:
