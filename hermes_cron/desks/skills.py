@@ -21,6 +21,7 @@ from hermes_cron.domain.file_edit import Drop, Edits, Put
 from hermes_cron.domain.learning import Author, Kind, Learn, Learned, LearnedState
 from hermes_cron.domain.scan import Kind as ScannedKind
 from hermes_cron.domain.scan import Purpose, Verdict
+from hermes_cron.domain.skill_use import NOT_ACTING
 from hermes_cron.domain.tool_call import Probe, ToolOutput, error_output
 from hermes_cron.errors import (
     Conflict,
@@ -300,7 +301,7 @@ class SkillDesk:
     def _worth(self, author: Author, operation: Operation) -> str:
         """Why the method deserves a skill, with the run's own figures. Raises ``Refused`` where they say otherwise."""
         calls, errors, told = self._work(author)
-        figures = f"{calls} calls, {errors} errors"
+        figures = f"{calls} call{'' if calls == 1 else 's'}, {errors} error{'' if errors == 1 else 's'}"
         reasons = {
             Because.STEPS: (calls >= _CALLS, f"it took {figures}"),
             Because.METHOD: (calls >= _CALLS, f"a way that was not obvious, {figures}"),
@@ -318,7 +319,7 @@ class SkillDesk:
         return words
 
     def _work(self, author: Author) -> tuple[int, int, bool]:
-        """How many tools the run called, how many of these calls failed, and whether a person said something to it."""
+        """How many calls did the run's work, how many of these failed, and whether a person said something to it."""
         from hermes_cron.store import feedback, views
 
         if author.run_id is None:
@@ -326,7 +327,7 @@ class SkillDesk:
         with self._app.store.read() as conn:
             steps = [it for it in views.steps(conn, author.run_id) if it["phase"] == "main"]
             said = bool(feedback.of_runs(conn, [author.run_id]))
-        calls = [it for it in steps if it["step"] == "tool"]
+        calls = [it for it in steps if it["step"] == "tool" and it["tool"] not in NOT_ACTING]
         errors = sum(it["ok"] is False or bool(it["exit_code"]) for it in calls)
         return len(calls), errors, said or any(it["step"] == "told" for it in steps)
 
