@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 SESSIONS = 1_500
 """The newest runs whose last words may be recalled."""
 _CHARACTERS = 1_000
-_BEFORE_A_RUN_S = 10.0
+_BEFORE_A_RUN_S = 5.0
 
 
 class RecallDesk:

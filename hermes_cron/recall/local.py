@@ -34,6 +34,7 @@ _READING = 0.6
 next question."""
 _MOST_CHARACTERS = 1_200  # of a text or question: about what the model takes in at once
 _VECTOR_BYTES = 768
+_ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # several wait for one another by spinning: a hundred times slower on a busy host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,7 @@ class LocalRecall:
             Command(
                 command=(sys.executable, "-P", "-c", _program()),
                 cwd=self._folder,
-                env={"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(filter(None, sys.path)), "OMP_NUM_THREADS": "2"},
+                env={"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(filter(None, sys.path)), **_ONE_THREAD},
                 timeout_s=within_s,
                 stdin=json.dumps(task).encode(),
                 cap_bytes=8_000_000,

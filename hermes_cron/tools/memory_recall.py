@@ -41,7 +41,7 @@ def _available(context: ToolContext) -> str | None:
 
 TOOL = Tool(
     name="memory_recall",
-    toolset="memory",
+    toolset="recall",
     description="Find what memory, archived notes and earlier runs say that is near in meaning, in whatever words. "
     "session_search finds exact words.",
     arguments=MemoryRecall,

@@ -14,7 +14,7 @@ Sets = Mapping[str, tuple[str, ...]]
 
 COMPOSED: Sets = {
     "reads": ("clock", "databases", "read_file", "search_files"),
-    "everything": ("reads", "files", "sessions", "memory", "skills", "web", "shell"),
+    "everything": ("reads", "files", "sessions", "memory", "recall", "skills", "web", "shell"),
 }
 """Sets of sets. The simple ones (``files``, ``databases``, ...) follow from each tool's ``toolset``."""
 

@@ -58,7 +58,7 @@ def test_unknown_set_names_the_nearest(run_cli: RunCli) -> None:
 
 def test_built_in_tools_are_listed_without_a_home(run_cli: RunCli, tmp_path: Path) -> None:
     ran = run_cli("tools", "list", "--json", at=Home(tmp_path / "none"))
-    assert (ran.rc, len(json.loads(ran.out)["tools"])) == (0, 14)
+    assert (ran.rc, len(json.loads(ran.out)["tools"])) == (0, 15)
 
 
 def test_readme_counts_the_tools_that_exist(run_cli: RunCli) -> None:

@@ -125,16 +125,16 @@ def test_plugin_that_is_no_utf8_is_listed(plugins: Path) -> None:
 def test_no_folder_means_built_in_tools_only(tmp_path: Path) -> None:
     found = discover(tmp_path / "none")
     assert set(found.entries) == {
-        "http_get", "memory", "now", "patch_file", "read_file", "search_files", "session_search", "skill_manage",
-        "skill_view", "skills_list", "sql_query", "sql_schema", "terminal", "write_file",
+        "http_get", "memory", "memory_recall", "now", "patch_file", "read_file", "search_files", "session_search",
+        "skill_manage", "skill_view", "skills_list", "sql_query", "sql_schema", "terminal", "write_file",
     }  # fmt: skip
 
 
 def test_every_built_in_tool_says_what_it_does() -> None:
     effects = {name: str(made.effect) for name, made in discover().tools.items()}
     assert effects == {
-        "http_get": "read", "memory": "verifiable", "now": "read", "patch_file": "verifiable", "read_file": "read",
-        "search_files": "read", "session_search": "read", "skill_manage": "verifiable",
+        "http_get": "read", "memory": "verifiable", "memory_recall": "read", "now": "read", "patch_file": "verifiable",
+        "read_file": "read", "search_files": "read", "session_search": "read", "skill_manage": "verifiable",
         "skill_view": "read", "skills_list": "read",
         "sql_query": "read", "sql_schema": "read", "terminal": "effect", "write_file": "idempotent",
     }  # fmt: skip
@@ -266,9 +266,9 @@ def test_job_gets_what_it_declares(job: Job, expected: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("memory", "learn", "expected"),
     [
-        (MemoryMode.READ_WRITE, Learn.AUTO, ("memory", *READ_SKILLS, "skill_manage")),
-        (MemoryMode.READ_WRITE, Learn.PROPOSE, ("memory", *READ_SKILLS, "skill_manage")),
-        (MemoryMode.READ_ONLY, Learn.ABSORB, (*READ_SKILLS, "skill_manage")),
+        (MemoryMode.READ_WRITE, Learn.AUTO, ("memory", "memory_recall", *READ_SKILLS, "skill_manage")),
+        (MemoryMode.READ_WRITE, Learn.PROPOSE, ("memory", "memory_recall", *READ_SKILLS, "skill_manage")),
+        (MemoryMode.READ_ONLY, Learn.ABSORB, ("memory_recall", *READ_SKILLS, "skill_manage")),
         (MemoryMode.OFF, Learn.OFF, READ_SKILLS),
     ],
 )
