@@ -193,3 +193,22 @@ def test_a_run_finds_reads_and_is_told_no_more_than_it_may_see(rig: Rig) -> None
     with rig.app.store.read() as conn:
         (seen,) = skill_uses.of_run(conn, taken.id)
     assert (seen.skill, seen.kind, seen.at) == ("deploy", "view", NOON)
+
+
+def test_a_hundred_skills_cost_an_index_and_no_text_before_it_is_viewed(rig: Rig) -> None:
+    """A5-8, measured in the system prompt that is sent."""
+
+    def system() -> str:
+        rig.anew()
+        rig.execute(rig.begin(JOB), [{"text": "done"}])
+        return str(rig.model.requests[0].header.system)
+
+    without, index_without = system(), rig.app.skill_reading.index("roll the thing out", ())
+    for number in range(100):
+        put(rig.home, f"ops/thing-{number:03}", f"Makes thing {number}.", body=f"unmistakable {number}\n" * 200)
+    whole, index = system(), rig.app.skill_reading.index("roll the thing out", ())
+    assert len(whole) - len(without) == len(index.text) - len(index_without.text)
+    assert len(index.text) <= 8_000
+    assert index.text in whole
+    assert "unmistakable" not in whole
+    assert system() == whole, "the same home and prompt, the same bytes"
