@@ -55,6 +55,7 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 _LINE = 300
+_DIGITS = 8
 _VERBS = frozenset({"added", "removed", "created", "rewritten", "archived"})
 
 
@@ -105,7 +106,8 @@ def routed(taught: Taught, lang: str) -> str:
 
 
 def _trail(taught: Taught, lang: str) -> tuple[str, ...]:
-    return tuple(_TEXTS[lang]["session"].format(id=row["id"], kind=row["kind"]) for row in taught.sessions)
+    """The beginnings of their ids, as ``sessions show`` takes them."""
+    return tuple(_TEXTS[lang]["session"].format(id=row["id"][:_DIGITS], kind=row["kind"]) for row in taught.sessions)
 
 
 def said(taught: Taught, state: Cli, zone: ZoneInfo) -> str:

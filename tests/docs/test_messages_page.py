@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hermes_cron.domain import notice
+from hermes_cron.domain import notice, notice_learned, notice_security
+from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.job import When
+from hermes_cron.domain.learning import LearnedState
+from hermes_cron.domain.scan.finding import Kind, Purpose, Verdict
+from hermes_cron.store import security
 from hermes_cron.store.incidents import ACKED
 from hermes_cron.store.reports import Silence
 from tests.ended import CHINESE, NO_HEADING, PROVEN, at, ending, failed, good, job
+from tests.unit.domain.test_notice_learned import ABOUT, change
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "messages.md").read_text("utf-8")
 
@@ -31,8 +36,22 @@ def _sent() -> set[str]:
             ending(good(**proven), **monday), [notice.Solved(number=17, failures=1, opened_at=at(11, 27, 9, 15))]
         ),
         notice.held(ending(failed(reason="model_auth", error="model key refused")), failures=5),
+        *_learned(),
     ]
     return {text.body for text in texts}
+
+
+def _learned() -> list[notice.Text]:
+    waiting = change(state=LearnedState.PROPOSED, after=None, details={**ABOUT, "version": None})
+    blocked = SecurityFinding(
+        guard=Purpose.CONTEXT, kind=Kind.INSTRUCTION_OVERRIDE, verdict=Verdict.BLOCK, place="AGENTS.md:5",
+        job="inspect-prod-db", run_id="r7k2m",
+    )  # fmt: skip
+    return [
+        notice_learned.learned(job(), [change(after="c81f2a9")]),
+        notice_learned.proposed(job(), waiting, number=92, asked_at=at(11, 29), expires_at=at(11, 30, 18, 31)),
+        notice_security.blocked(blocked, "en"),
+    ]
 
 
 def test_every_example_is_what_is_sent() -> None:
@@ -46,4 +65,8 @@ def test_every_reason_of_silence_is_on_the_page() -> None:
 
 
 def test_the_bounds_are_those_of_the_code() -> None:
+    words = {5: "five", 10: "ten"}
+    changes, lines = words[notice_learned.CHANGES], words[notice_learned.LINES]
+    assert f"tells of {changes} changes at most, each with {lines} lines at most" in PAGE
+    assert f"in one look, {words[security.AT_ONCE]} are told" in PAGE
     assert f"at most {notice.LINE} characters ({2 * notice.LINE} for a call)" in PAGE
