@@ -11,17 +11,27 @@ from hermes_cron.experience import frontmatter
 from hermes_cron.experience.front_quick import quick
 
 _KEYS = st.sampled_from(["name", "description", "metadata", "version", "hermes-cron.match", "tags", "no", "a b", "é"])
-_PIECES = st.sampled_from(
+_VALUES = (
     ["x", "1.10", "0123", "yes", "no", "null", "Null", "~", "''", '""', '"a b"', "'a b'", "a: b", "a:b", "a #b", "a#b",
      "[a, b]", "{a: b}", "- a", "|", ">", "&x", "*x", "!t", "%x", "@x", "`x`", "2026-12-01", "12:30:00", "中文：说明",
      "it's", 'say "hi"', '"a\\n"', "'it''s'", "a:", "", "  ", "\t", "a\tb", "\u00a0a", "a\u2028b", "\ufeff", "?", "? a",
      "x, y", "(a)", "/a", "$a", "a - b", "-", "--", ".", "...", "a\u0085b", "é", "名"]
 )  # fmt: skip
+_PIECES = st.sampled_from(_VALUES)
 _LINES = st.one_of(
     st.builds(lambda indent, key, gap, value: f"{indent}{key}:{gap}{value}", st.sampled_from(["", "  ", "    ", "\t"]),
               _KEYS, st.sampled_from([" ", "", "  "]), _PIECES),
     st.sampled_from(["", "# a note", "  more", "...", "- a", "  - a", " "]),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("value", _VALUES)
+@pytest.mark.parametrize("form", ["name: {}", "metadata:\n  version: {}", "name: a\nno: {}\nb: c"])
+def test_each_value_is_read_as_yaml_reads_it_or_left_to_it(form: str, value: str) -> None:
+    found = quick(form.format(value))
+    if found is not None:
+        slow = frontmatter.parse(f"---\n{form.format(value)}\n---\nbody", "x")
+        assert (dict(slow.fields), dict(slow.lines)) == found
 
 
 @settings(max_examples=400, deadline=None)
