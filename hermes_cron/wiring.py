@@ -492,11 +492,12 @@ class App:
                 actions=self.actions,
                 sessions=Lookup(search=self.sessions.search, around=self.sessions.around),
                 doors=self.learning.doors,
-                compaction=self._compaction(settings),
+                compaction=self.compaction(settings),
             )
         )
 
-    def _compaction(self, settings: Settings) -> Compaction:
+    def compaction(self, settings: Settings) -> Compaction:
+        """What keeps sessions within their models' windows."""
         from hermes_cron.agent.fitting import Window
         from hermes_cron.context_engines import engine
         from hermes_cron.domain.compaction import Ends
@@ -593,6 +594,8 @@ class App:
 
         now, tell = self.clock.now(), self.settings_now.security_notify
         self.store.write(lambda conn: security.note(conn, findings, now, tell=tell, lang=self.language))
+        if findings:
+            self.wake()  # a scheduler sends what is told of it
         for finding in findings:
             self._emit(finding)
 

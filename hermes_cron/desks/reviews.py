@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from hermes_cron.settings import Settings
     from hermes_cron.wiring import App
 
-WINDOW = 128_000
-"""Tokens that a model can read of which nobody says how many."""
 _LOOK_S = 0.1
 
 
@@ -119,7 +117,6 @@ class ReviewDesk:
                 databases=app.databases,
                 registry=lambda: app.tools,
                 model=lambda: app.model,
-                auxiliary=model.auxiliary,
                 parameters=parameters,
                 transcript=self._transcript,
                 memory=lambda taken: app.memory.block(taken.job.memory).text,
@@ -130,7 +127,7 @@ class ReviewDesk:
                 run_command=run_command,
                 redact=app.redact,
                 model_timeout_s=model.timeout_s,
-                window=lambda _name: model.window or WINDOW,
+                compaction=app.compaction(settings),
                 iterations=settings.learning.review_iterations,
             )
         )

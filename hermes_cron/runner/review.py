@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
+from hermes_cron.agent.fitting import Fit
 from hermes_cron.agent.loop import AgentRun, run_agent
 from hermes_cron.agent.stop import LoopResult, StopReason
 from hermes_cron.domain.budget import Budget
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.command import Flag, OnSpawn, RunCommand
-from hermes_cron.domain.compaction import Row
+from hermes_cron.domain.compaction import Bench, Row
 from hermes_cron.domain.learning import Author, Doors, Learn, MemoryMode
 from hermes_cron.domain.review import Reviewed, ReviewState, TakenReview
 from hermes_cron.domain.tool_call import PreparedCall, Probe, ToolOutput
@@ -28,6 +29,7 @@ from hermes_cron.errors import HermesCronError
 from hermes_cron.home import Home
 from hermes_cron.ports import Clock, Databases, Journal, Model, Purse
 from hermes_cron.runner import review_brief, review_copy
+from hermes_cron.runner.compacting import Compaction
 from hermes_cron.runner.review_brief import LIST, MANAGE, MEMORY, VIEW
 from hermes_cron.tools.box import ToolBox
 from hermes_cron.tools.choice import named
@@ -38,7 +40,7 @@ from hermes_cron.tools.registry import Registry
 PHASE = "review"
 UNKNOWN = "unknown"
 """What is noted of a tool that was asked for and that does not exist: its name is a model's words."""
-_COPY_SHARE = 2  # the copy may have half of the window; the other half is for what the review itself says and reads
+_COPY_PERCENT = 40  # of the window; the rest is for what the review itself reads and says, and for wrong estimates
 _ERROR = 500
 
 
@@ -52,9 +54,8 @@ class OpenJournal(Protocol):
 class Parts:
     """What a look back works with; wiring picks each.
 
-    ``transcript`` gives the run's header and rows. ``auxiliary`` is the model for side work, None: the run's.
-    ``memory`` is memory as a prompt shows it now. ``window``: tokens that a model can read. ``iterations``: model calls
-    that one may make.
+    ``transcript`` gives the run's header and rows, ``memory`` is memory as a prompt shows it now. ``compaction`` knows
+    what models can read at once, and which one is asked for side work. ``iterations``: model calls that one may make.
     """
 
     home: Home
@@ -62,7 +63,6 @@ class Parts:
     databases: Databases
     registry: Callable[[], Registry]
     model: Callable[[], Model]
-    auxiliary: str | None
     parameters: Mapping[str, Any]
     transcript: Callable[[TakenReview], tuple[Header, Sequence[Row]]]
     memory: Callable[[TakenReview], str]
@@ -73,7 +73,7 @@ class Parts:
     run_command: RunCommand
     redact: Callable[[str], str]
     model_timeout_s: float
-    window: Callable[[str], int]
+    compaction: Compaction
     iterations: int
 
 
@@ -137,12 +137,19 @@ class Reviews:
                     emit=lambda _event, _facts: None,
                     model_timeout_s=self._parts.model_timeout_s,
                     phase=PHASE,
-                    models=() if self._parts.auxiliary else taken.job.fallback_models,
+                    models=() if self._parts.compaction.auxiliary else taken.job.fallback_models,
                     purse=self._parts.purse(taken),
                     max_tokens=int(header.parameters.get("max_tokens") or 0),
+                    fit=self._fit(),
                 )
             )
         return self._reviewed(result)
+
+    def _fit(self) -> Fit:
+        """What it reads of skills may be long, too; no model is asked to shorten that."""
+        compaction = self._parts.compaction
+        engine = compaction.engine(Bench(ends=compaction.ends))
+        return Fit(engine=engine, window=compaction.window, ends=compaction.ends)
 
     def _begun(self, taken: TakenReview, context: ToolContext) -> Journal | None:
         """None: there is no tool that it could save anything with."""
@@ -151,8 +158,8 @@ class Reviews:
         if not {MEMORY, MANAGE} & set(box.tools):
             return None
         header, rows = parts.transcript(taken)
-        model = parts.auxiliary or header.model
-        room = parts.window(model) // _COPY_SHARE
+        model = parts.compaction.asked(header.model)
+        room = parts.compaction.window.of(model) * _COPY_PERCENT // 100
         prompt = review_copy.prompt(header.system, room)
         told = review_copy.transcript(rows, room - room // 4)
         text = review_brief.message(taken, prompt, told, memory=parts.memory(taken) if MEMORY in box.tools else "")

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 DRAIN_S = 30.0
 STOP_GRACE_S = 8.0  # for runs that were told to stop: a script's group gets SIGTERM, then SIGKILL after 2 s
 FLUSH_S = 60.0  # for the messages of one pass; what is left is the next one's
+REVIEWS_S = 1_200.0  # for the looks back of one pass: twice what one may take
 LOST_THREADS = 3
 FAILED_PASSES = 10
 _WAIT_S = 25.0  # longer than any timer's distance: only a stalled timer lets it pass
@@ -296,9 +297,15 @@ class Service:
                 self._pass(self.wakes.wait(_WAIT_S) if self._executor.running else set())
             if self._plan.sender is not None and not self._stops:
                 self._plan.sender.flush(FLUSH_S)
-            while self._plan.reviewer is not None and not self._stops and not self._plan.reviewer.flush(1.0):
-                pass  # there may be no other process that ever looks back; each look back has an end of its own
+            self._look_back()
             return self._drain(0)
+
+    def _look_back(self) -> None:
+        """Where single passes are all there is, nobody else does it; what is left after a while is the next one's."""
+        end = monotonic() + REVIEWS_S
+        while self._plan.reviewer is not None and not self._stops and monotonic() < end:
+            if self._plan.reviewer.flush(1.0):
+                return
 
     # --- the loop ---------------------------------------------------------------------------------------------------
 
