@@ -2,6 +2,7 @@
 
 Reads one JSON object a line: ``home``, ``env``, and where to die: ``write`` (its number among the writes of a run's own
 threads, or of those whose names begin with one of ``threads``, from 1), ``side`` (``before`` or ``after`` its commit).
+With ``log`` it does not die and writes down in that file, a line each, which method of the journal made these writes.
 Answers with the new process's id. A scheduler is a real one: ``App.service`` with the runner, the store and the files
 that ``serve`` has.
 """
@@ -17,7 +18,6 @@ import sys
 import threading
 from pathlib import Path
 from typing import Any
-
 
 OF_A_RUN = ("run-", "tool", "ThreadPoolExecutor")
 
@@ -36,6 +36,8 @@ def serve(wanted: dict[str, Any]) -> int:
     app = App(home=home, settings=Settings.load(home, env), clock=clock)
     if wanted.get("write") is not None:
         die_at(int(wanted["write"]), wanted["side"], tuple(wanted.get("threads") or OF_A_RUN))
+    if wanted.get("log") is not None:
+        write_down(Path(wanted["log"]), tuple(wanted.get("threads") or OF_A_RUN))
     service = app.service(tell=lambda _event: None, concurrency=2, drain_s=wanted.get("drain_s", 0))
     signal.signal(signal.SIGTERM, lambda *_: service.stop())
     code = service.run()
@@ -61,6 +63,27 @@ def die_at(number: int, side: str, threads: tuple[str, ...]) -> None:
         return value
 
     Writer.submit = counted  # type: ignore[method-assign]  # this process is made to be killed
+
+
+def write_down(log: Path, threads: tuple[str, ...]) -> None:
+    """Who made each of the writes that these threads make: a method of the journal, or nothing."""
+    from hermes_cron.store.journal import SqlJournal
+    from hermes_cron.store.writer import Writer
+
+    submit, known = Writer.submit, {name for name in vars(SqlJournal) if not name.startswith("_")}
+
+    def written(writer: Writer, work: Any) -> Any:
+        if threading.current_thread().name.startswith(threads):
+            frame, name = sys._getframe(1), ""
+            while frame.f_back is not None:
+                if frame.f_code.co_filename.endswith("store/journal.py") and frame.f_code.co_name in known:
+                    name = frame.f_code.co_name
+                frame = frame.f_back
+            with log.open("a") as file:
+                file.write(f"{name}\n")
+        return submit(writer, work)
+
+    Writer.submit = written  # type: ignore[method-assign]  # this process is looked at
 
 
 def main() -> None:
