@@ -127,9 +127,11 @@ class LearningDesk:
 
         row = self._row(author, key, lesson, before=None, after=None, state=LearnedState.PROPOSED)
         when, within = self._notice, self._app.answer_within
-        return self._app.store.write(
+        kept = self._app.store.write(
             lambda conn: proposals.propose(conn, row, when=when, answer_within=within, now=row.at)
         )
+        self._app.wake()  # a scheduler sends the question now, not with the run's end
+        return kept
 
     @property
     def _notice(self) -> When:
@@ -154,7 +156,10 @@ class LearningDesk:
             learned_notices.note(conn, kept, when=when)
             return kept
 
-        return self._app.store.write(work)
+        kept = self._app.store.write(work)
+        if when == "now":
+            self._app.wake()
+        return kept
 
     def _row(
         self, author: Author, key: str | None, lesson: Lesson, *, before: str | None, after: str | None,

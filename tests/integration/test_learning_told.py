@@ -14,6 +14,7 @@ from hermes_cron.cli import main
 from hermes_cron.home import Home
 from hermes_cron.testing import StubServer
 from tests.conftest import Ran, RunCli
+from tests.serving import Serving, until
 
 FACT = "Reports go to the team in German."
 REMEMBERS = {"tool_calls": [{"name": "memory", "arguments": {"action": "add", "content": FACT}}]}
@@ -370,3 +371,23 @@ def test_a_patched_skill_is_told_with_its_heading_and_its_version_and_rejected(l
     assert learner("skills", "reject", "weekly-report@2", "-y").rc == 0
     assert line(learner("runs", "show", run_id).out, "learned").endswith(": rejected")
     assert (folder / "SKILL.md").read_text(encoding="utf-8") == SKILL
+
+
+# --- beside a scheduler -----------------------------------------------------------------------------------------------
+
+
+def test_a_scheduler_learns_from_a_correction_and_tells_at_once(learner: Learner) -> None:
+    learner.settings('[learning]\nnotice = "now"\n')
+    with StubServer([REPORT, REMEMBERS, NOTHING]) as stub:
+        env = {"OPENAI_BASE_URL": stub.base_url, "HERMES_CRON_MODEL": "stub-model", "OPENAI_API_KEY": "k"}
+        with Serving(learner.home, env=env) as serving:
+            run_id = str(json.loads(serving.cli("run", "j", "--json").out)["run_id"])
+            done = serving.cli("runs", "feedback", run_id, "German, please")
+            assert (done.rc, done.out) == (0, f"kept with run {run_id}\n")
+            assert f"hermes-cron runs show {run_id}" in done.err
+            until(lambda: "learned something" in learner.chat, lambda: serving.ask("runs", "show", run_id))
+            assert FACT in learner.memory
+            (review,) = serving.ask("runs", "show", run_id)["reviews"]
+            assert (review["brief"], review["changes"]) == ("correction", 1)
+            until(lambda: serving.ask("runs", "show", run_id)["reviews"][0]["state"] == "ok", "the review ends")
+            assert serving.ask("runs", "show", run_id)["reviews"][0]["iterations"] == 2
