@@ -206,8 +206,11 @@ class App:
 
     def skills_now(self) -> SkillLibrary:
         """The same as they are at this moment: for who changes one, or has just changed one."""
-        self._skills_read = (0.0, None)
-        return self.read_skills()
+        from hermes_cron.experience.skills import SkillLibrary
+
+        library = SkillLibrary(self._skill_roots, self._skill_readings)
+        self._skills_read = monotonic(), library
+        return library
 
     @cached_property
     def skill_indexer(self) -> SkillIndexer:

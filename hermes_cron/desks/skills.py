@@ -30,6 +30,7 @@ from hermes_cron.errors import (
     NotFound,
     NotWritable,
     Refused,
+    SecretInPlainSight,
     SnapshotFailed,
     TextBlocked,
 )
@@ -49,6 +50,7 @@ _CALLS = 5
 _TRIES = 3
 _SHOWN_LINES = 40
 _SHOWN_WIDTH = 300
+_PLACE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +123,8 @@ class SkillDesk:
                     raise
                 continue
             self._app.skills_now()
+            if last[0].warnings:
+                self._app.note_security([_event(author, last[0].name, it) for it in last[0].warnings])
             return _told(last[0], learned)
         raise AssertionError
 
@@ -166,12 +170,7 @@ class SkillDesk:
 
         known = self._known(name)
         if isinstance(error, TextBlocked):
-            place = f"skills/{known or name}/{error.details['file']}:{error.details['line']}"
-            found = SecurityFinding(
-                guard=Purpose.SKILL, kind=ScannedKind(str(error.details["class"])), verdict=Verdict.BLOCK,
-                place=one_line(place, 200), job=author.job_name, run_id=author.run_id,
-            )  # fmt: skip
-            self._app.note_security([found])
+            self._app.note_security([_blocked(author, known or name, error)])
         if known is not None:  # a name that a model made up is no label of a metric
             self._app.store.write(lambda conn: skill_uses.count_patch(conn, known, "refused"))
 
@@ -197,7 +196,9 @@ class SkillDesk:
         state, said, warnings = skill_write.planned(found.skill.folder.name, found.state, operations, _check_playbook)
         if not author.methods:
             skill_write.refuse_methods(found.state, state)
-        return self._plan(found, state, operations, said, warnings)
+        plan = self._plan(found, state, operations, said, warnings)
+        self._refuse_secrets(plan)
+        return plan
 
     def _plan(
         self, found: _Found, state: State, operations: Sequence[Operation], said: tuple[str, ...],
@@ -233,7 +234,7 @@ class SkillDesk:
         folder = self._app.home.skills / category / short
         refuse_links(folder, self._app.home.skills)
         state, said, warnings = skill_write.planned(short, None, operations, _check_playbook)
-        return Plan(
+        plan = Plan(
             name=f"{category}/{short}",
             change="created",
             reason=reason,
@@ -243,6 +244,16 @@ class SkillDesk:
             version=version_of(state.skill),
             warnings=warnings,
         )
+        self._refuse_secrets(plan)
+        return plan
+
+    def _refuse_secrets(self, plan: Plan) -> None:
+        """A skill is read by every run and pushed with the history."""
+        if any(line.startswith("+") and self._app.redact(line) != line for line in plan.lines):
+            raise SecretInPlainSight(
+                "the new text holds a secret, or what looks like one; nothing was changed",
+                hint="name it: secret:NAME, which a person sets with hermes-cron secrets set NAME",
+            )
 
     def _refuse_taken(self, library: SkillLibrary, name: str) -> None:
         for skill in library.all():
@@ -330,6 +341,21 @@ class SkillDesk:
         calls = [it for it in steps if it["step"] == "tool" and it["tool"] not in NOT_ACTING]
         errors = sum(it["ok"] is False or bool(it["exit_code"]) for it in calls)
         return len(calls), errors, said or any(it["step"] == "told" for it in steps)
+
+
+def _event(author: Author, name: str, found: SkillFinding) -> SecurityFinding:
+    return SecurityFinding(
+        guard=Purpose.SKILL, kind=found.finding.kind, verdict=found.finding.verdict,
+        place=one_line(f"skills/{name}/{found.place}", _PLACE), job=author.job_name, run_id=author.run_id,
+    )  # fmt: skip
+
+
+def _blocked(author: Author, name: str, error: TextBlocked) -> SecurityFinding:
+    place = f"skills/{name}/{error.details['file']}:{error.details['line']}"
+    return SecurityFinding(
+        guard=Purpose.SKILL, kind=ScannedKind(str(error.details["class"])), verdict=Verdict.BLOCK,
+        place=one_line(place, _PLACE), job=author.job_name, run_id=author.run_id,
+    )  # fmt: skip
 
 
 def _edits(base: str, before: State | None, after: State) -> Edits:

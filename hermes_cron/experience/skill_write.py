@@ -31,7 +31,7 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*)")
 def planned(
     name: str, before: State | None, operations: Sequence[Operation], check_playbook: CheckPlaybook
 ) -> tuple[State, tuple[str, ...], tuple[SkillFinding, ...]]:
-    """The state to write, what each operation did, and what the scanner warns of. Raises why it may not be."""
+    """The state to write, what each operation did, and what the scanner warns of since. Raises why it may not be."""
     state, said = before or State(), []
     for operation in operations:
         step = skill_ops.applied(state, operation)
@@ -61,8 +61,11 @@ def _judged(
         if blocked:
             raise _blocked(blocked)
         faults = _faults(folder, check_playbook)
-        if faults and before is not None and not strict:
-            known = {_message(fault) for fault in _faults(_staged(Path(top, "before", name), before), check_playbook)}
+        if before is not None and (found or faults):
+            was = _staged(Path(top, "before", name), before)
+            warned = {(it.file, it.finding.kind, it.finding.excerpt) for it in screen(was)}
+            found = tuple(it for it in found if (it.file, it.finding.kind, it.finding.excerpt) not in warned)
+            known = set() if strict else {_message(fault) for fault in _faults(was, check_playbook)}
             faults = [fault for fault in faults if _message(fault) not in known or _is_unreadable(fault)]
     if faults:
         told = "; ".join(f"{fault.path}:{fault.line}: {fault.message}" for fault in faults[:_TOLD])
