@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -391,3 +393,30 @@ def test_a_scheduler_learns_from_a_correction_and_tells_at_once(learner: Learner
             assert (review["brief"], review["changes"]) == ("correction", 1)
             until(lambda: serving.ask("runs", "show", run_id)["reviews"][0]["state"] == "ok", "the review ends")
             assert serving.ask("runs", "show", run_id)["reviews"][0]["iterations"] == 2
+
+
+def test_a_correction_counts_as_a_turn(learner: Learner) -> None:
+    run_id = learner.run(REPORT)
+    assert turns(learner.home) == 1
+    learner("runs", "feedback", run_id, "fine", replies=[NOTHING])
+    assert turns(learner.home) == 2
+
+
+def turns(home: Home) -> int:
+    """How many user turns of the home's one job are counted since something was learned."""
+    with closing(sqlite3.connect(home.store)) as conn:
+        return int(conn.execute("select count from nudges where kind = 'memory'").fetchone()[0])
+
+
+def test_a_run_that_goes_on_is_steered_and_one_that_followed_a_playbook_has_no_agent(learner: Learner) -> None:
+    queued = json.loads(learner("run", "j", "--detach", "--json").out)["run_id"]
+    done = learner("runs", "feedback", queued, "wrong")
+    assert done.rc == 5
+    assert "it has not ended" in done.err
+    assert f'hermes-cron runs steer {queued} "TEXT"' in done.err
+    learner("runs", "cancel", queued)
+    learner.job("skills: [host-health]", "playbook: only", name="p")
+    played = json.loads(learner("run", "p", "--json").out)["run_id"]
+    done = learner("runs", "feedback", played, "wrong")
+    assert done.rc == 5
+    assert "it followed a playbook" in done.err
