@@ -13,7 +13,7 @@ from hermes_cron.experience.memory import Target, shown
 from hermes_cron.experience.skills import ARCHIVE
 
 if TYPE_CHECKING:
-    from hermes_cron.desks.learning import Lesson
+    from hermes_cron.desks.lesson import Lesson
     from hermes_cron.snapshots.commits import Commit
     from hermes_cron.snapshots.text import FileDiff
     from hermes_cron.snapshots.trees import Objects
@@ -24,7 +24,7 @@ _MEMORY_CHANGES = {"add": "added", "replace": "replaced", "remove": "removed"}
 
 def as_committed(app: App, commit: Commit) -> Lesson:
     """The lesson that the commit carried out; it has no edits any more."""
-    from hermes_cron.desks.learning import Lesson
+    from hermes_cron.desks.lesson import Lesson
 
     parent = app.history.parent(commit)
     diffs = app.history.between(parent, commit)

@@ -6,18 +6,17 @@ the row right; so nothing is learned twice and nothing is learned in silence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hermes_cron.domain.learning import Author, Doors, Kind, Learn, Learned, LearnedState, MemoryMode
+from hermes_cron.desks.lesson import Lesson
+from hermes_cron.domain.learning import Author, Doors, Learn, Learned, LearnedState, MemoryMode
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from hermes_cron.domain.file_edit import Edits
     from hermes_cron.domain.run import TakenRun
     from hermes_cron.snapshots.commits import Commit
     from hermes_cron.store.learned_notices import When
@@ -25,22 +24,6 @@ if TYPE_CHECKING:
 
 LOOK_BACK = 500
 """Snapshots among which the one of an interrupted call is looked for: it was the newest when the process died."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
-    """One thing to write: what it is in words, and ``edits``, asked for while nobody else changes the home.
-
-    ``details`` is what carries a proposal out later.
-    """
-
-    kind: Kind
-    name: str
-    change: str
-    reason: str
-    lines: Sequence[str]
-    edits: Callable[[], Edits]
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class LearningDesk:

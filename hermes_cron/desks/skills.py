@@ -42,7 +42,7 @@ from hermes_cron.experience.skill_version import version_of
 from hermes_cron.experience.skills import ARCHIVE, SKILL_FILE, Skill, SkillLibrary
 
 if TYPE_CHECKING:
-    from hermes_cron.desks.learning import Lesson
+    from hermes_cron.desks.lesson import Lesson
     from hermes_cron.wiring import App
 
 _CALLS = 5
@@ -129,7 +129,7 @@ class SkillDesk:
         raise AssertionError
 
     def _lesson(self, author: Author, operations: Sequence[Operation], plan: Plan) -> tuple[Lesson, list[Plan]]:
-        from hermes_cron.desks.learning import Lesson
+        from hermes_cron.desks.lesson import Lesson
 
         lines, last = list(plan.lines), [plan]  # put right by the edits: what they find under the lock is what happens
 
