@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from hermes_cron.domain.event import ReviewEnded, ReviewTakenOver, ReviewToolRefused
 from hermes_cron.domain.review import Brief
@@ -19,7 +19,8 @@ from hermes_cron.home import Home
 from hermes_cron.runner.review_brief import NOTHING
 from hermes_cron.scheduler.owners import Owner
 from hermes_cron.store import counters, feedback, retention, reviews, usage
-from hermes_cron.store.tables import LearnedRow, ReservationRow, SessionRow, UsageRow
+from hermes_cron.store.spending import LOST
+from hermes_cron.store.tables import LearnedRow, ReservationRow, RunRow, SessionRow, UsageRow
 from hermes_cron.testing import ScriptedModel
 from tests.review_rig import SAY, Rig, calls, remember
 
@@ -236,6 +237,25 @@ def test_its_tokens_are_in_the_days_sum_by_phase(rig: Rig) -> None:
     assert total['{"model":"stub-model","type":"input"}'] == 300
 
 
+def test_what_it_reserved_is_lost_with_its_process_and_not_before(rig: Rig) -> None:
+    settle(rig.home, ALWAYS, more="[budget]\ntokens_per_day = 5_000_000")
+    rig.anew()
+    rig.run(rig.job("j", TOOLS))
+    lost: list[int] = []
+
+    def look(request: ModelRequest) -> ModelReply:
+        with rig.app.store.read() as conn:
+            lost.append(len(conn.execute(select(ReservationRow.id).where(LOST)).all()))  # type: ignore[call-overload]
+        now = rig.clock.now()
+        rig.app.store.write(lambda conn: reviews.take_back(conn, {"test-reviewer"}, now))
+        with rig.app.store.read() as conn:
+            lost.append(len(conn.execute(select(ReservationRow.id).where(LOST)).all()))  # type: ignore[call-overload]
+        return ScriptedModel([NOTHING_REPLY]).complete(request)
+
+    rig.look_back(look, NOTHING_REPLY)
+    assert lost == [0, 1]
+
+
 # --- what a run may teach --------------------------------------------------------------------------------------------
 
 
@@ -313,6 +333,17 @@ def test_not_every_run_can_be_looked_back_at(rig: Rig, lines: tuple[str, ...], p
     with pytest.raises(Conflict, match=why):
         rig.app.store.write(lambda conn: reviews.request_review(conn, rig.last, Brief.BOTH, now))
     assert rig.reviews() == []
+
+
+def test_what_was_asked_of_the_run_is_not_asked_of_its_look_back(rig: Rig) -> None:
+    """Somebody cancelled the run, or told it something that came too late: its look back is another matter."""
+    rig.run(rig.job("j", TOOLS))
+    table, now = RunRow.__table__, rig.clock.now()  # type: ignore[attr-defined]
+    asked = {"cancel_requested_at": now, "cancel_by": "somebody", "steer": '["too late"]'}
+    rig.app.store.write(lambda conn: conn.execute(update(table).values(asked)))
+    (row,) = rig.look_back(remember("boxes are blue"), SAY)
+    assert (row["state"], row["iterations"]) == ("ok", 2)
+    assert "too late" not in str(rig.model.requests[-1].messages)
 
 
 # --- whose it is -----------------------------------------------------------------------------------------------------
