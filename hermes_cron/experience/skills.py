@@ -170,8 +170,8 @@ class SkillLibrary:
         return tuple(sorted(name for name, skills in self._good.items() if len(skills) == 1))
 
     def duplicates(self, skill: Skill) -> tuple[Skill, ...]:
-        """Other good skills of the same name."""
-        return tuple(other for other in self._good.get(skill.name, ()) if other is not skill)
+        """Other good skills of the same name. ``skill`` may be of an earlier library."""
+        return tuple(other for other in self._good.get(skill.name, ()) if other.folder != skill.folder)
 
     def get(self, name: str) -> Skill:
         """By name or ``category/name``. Raises ``NotFound``, ``SkillAmbiguous``, or the broken skill's own fault."""

@@ -31,6 +31,7 @@ from hermes_cron.domain.run import Outcome, RunState, TakenRun
 from hermes_cron.domain.session import Lookup
 from hermes_cron.domain.transcript import Header, Message
 from hermes_cron.errors import DiskFull, HermesCronError, JobFileError, NotFound
+from hermes_cron.experience.skill_index import name_of
 from hermes_cron.experience.skills import SkillLibrary
 from hermes_cron.home import Home
 from hermes_cron.ports import Checks, Clock, Databases, Emit, Fenced, Journal, Model, Purse
@@ -187,7 +188,7 @@ class _Session:
 
 _log = logging.getLogger(__name__)
 
-_WITHOUT_FOLDER = frozenset({"clock", "databases", "memory", "sessions", "skills", "web"})
+_WITHOUT_FOLDER = frozenset({"clock", "databases", "memory", "recall", "sessions", "skills", "web"})
 """Toolsets whose tools never look at the run's folder."""
 
 
@@ -401,7 +402,7 @@ class Runner:
             databases=engines,
             guidance="" if tools is None else guidance(tools, taken.job.learn),
             remembered=remembered,
-            skills=[SkillText(name=skill.name, body=skill.body) for skill in chosen.skills],
+            skills=[SkillText(name=name_of(parts.library(), skill), body=skill.body) for skill in chosen.skills],
             context_file=None if notes is None else (notes.name, notes.text),
         )
         redacted = tuple(replace(block, text=parts.redact(block.text)) for block in blocks)

@@ -64,6 +64,16 @@ def test_nine_of_ten_probes_find_their_skill_in_the_index(thousand: SkillLibrary
     assert len(missed) <= len(FIGURE_PROBES) // 10, missed
 
 
+def test_what_an_index_leaves_out_is_found_by_what_it_is_for(thousand: SkillLibrary) -> None:
+    indexer = SkillIndexer()
+    shown = indexer.index(thousand, "back up the database").shown
+    left_out = [skill for skill in thousand.all() if skill.name not in shown][::7]
+    assert len(left_out) > 100
+    for skill in left_out:
+        assert skill.name in [hit.name for hit in indexer.search(thousand, skill.description)[:20]]
+        assert skill.name in [hit.name for hit in indexer.search(thousand, skill.name)[:20]]
+
+
 def test_what_is_left_out_is_said_and_every_category_is_there_with_its_number(thousand: SkillLibrary) -> None:
     found = SkillIndexer().index(thousand, "back up the database")
     total = len(thousand.all())

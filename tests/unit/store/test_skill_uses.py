@@ -175,3 +175,12 @@ def test_a_change_that_is_taken_back_is_counted_as_such_once(rig: Rig) -> None:
         ("patches_total", '{"outcome":"applied","skill":"deploy-app"}'): 1,
         ("patches_total", '{"outcome":"reverted","skill":"deploy-app"}'): 1,
     }
+
+
+def test_of_two_skills_of_one_name_the_one_that_was_used_is_counted(rig: Rig) -> None:
+    twin = rig.home.skills / "web" / "deploy-app"
+    twin.mkdir(parents=True)
+    (twin / "SKILL.md").write_text("---\nname: deploy-app\ndescription: another\n---\nAnother way.\n")
+    ran(rig, [ACT, DONE], "skills: [web/deploy-app]\n")
+    assert list(records(rig)) == ["web/deploy-app"]
+    assert {"web/deploy-app", "ops/deploy-app"} < set(rig.app.skill_reading.index("deploy app", ()).described)
