@@ -117,9 +117,9 @@ def is_listen_address(value: str) -> str | None:
 
 def is_memory_provider(value: str) -> str | None:
     """None for ``none`` and for a second memory that is there; whether its engine is installed, it says itself."""
-    from hermes_cron.recall.registry import named
+    from hermes_cron.memory_providers import fault
 
-    return named(value)
+    return fault(value)
 
 
 def is_http_url_or_reference(value: str) -> str | None:

@@ -868,8 +868,8 @@ class App:
         """The provider of that name. Raises ``RecallFailed`` where a package's does not start."""
         from hermes_cron.recall import local, registry
 
-        if name != local.NAME:
-            return registry.brought(name, self.home.root)
+        if name != local.LocalRecall.name:
+            return registry.begun(name, self.home.root)
         from hermes_cron.environments.local import run as run_command
         from hermes_cron.store import recall
 

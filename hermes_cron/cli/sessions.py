@@ -19,6 +19,7 @@ from hermes_cron.cli.run_states import known_states
 if TYPE_CHECKING:
     import click
 
+    from hermes_cron.desks.summing_up import Summary
     from hermes_cron.domain.session import Found, Hit, Said, Within
 
 app = typer.Typer(
@@ -39,6 +40,7 @@ HELP_ZH = {
     "Before: 2h, 7d, or 2026-12-01T09:00.": "早于：2h、7d 或 2026-12-01T09:00。",
     "The best first, or the newest.": "最匹配的在前，或最新的在前。",
     "At most so many.": "最多显示多少条。",
+    "Ask the auxiliary model what the messages say together; it costs a call.": "请辅助模型概括；需一次模型调用。",
     "How many messages before and after each.": "每条前后各显示多少条消息。",
     "The run's or session's id, or its beginning.": "运行或会话的 id，或其开头。",
     "A new file (default: standard output).": "新文件（默认标准输出）。",
@@ -54,6 +56,8 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "one": "1 message", "many": "{n:,} messages",
         "capped": "More than {n:,} messages; of the newest {n:,} the {how}",
         "best": "best", "newest": "newest",
+        "summary": "Summary by {model}, {cost} (run {id}):", "free": "cost unknown",
+        "no_summary": "No summary: {why} (run {id})",
         "left_out": "The last {n} words were not looked for: a query has {most} at most.",
         "behind": "What was said last is not all in the index yet; search again for it.",
         "session": "session", "run": "run", "job": "job", "began": "began", "of": "{source}, {state}",
@@ -69,6 +73,8 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "one": "1 条消息", "many": "{n:,} 条消息",
         "capped": "超过 {n:,} 条消息；以下取自最新的 {n:,} 条，{how}",
         "best": "最匹配的在前", "newest": "最新的在前",
+        "summary": "{model} 的概括，{cost}（运行 {id}）：", "free": "费用未知",
+        "no_summary": "没有概括：{why}（运行 {id}）",
         "left_out": "最后 {n} 个词没有搜索：一次最多 {most} 个词。",
         "behind": "最近的内容尚未全部进入索引；请再搜索一次。",
         "session": "会话", "run": "运行", "job": "任务", "began": "开始", "of": "{source}，{state}",
@@ -128,7 +134,11 @@ def search(
     around: Annotated[
         int, typer.Option("--around", min=0, max=20, help="How many messages before and after each.")
     ] = 1,
-) -> None:
+    summarize: Annotated[
+        bool,
+        typer.Option("--summarize", help="Ask the auxiliary model what the messages say together; it costs a call."),
+    ] = False,
+) -> int:
     from hermes_cron.domain.session import Source, Wanted
 
     state = cli()
@@ -146,11 +156,35 @@ def search(
             around=around,
         )
     )
+    summary = state.app.sessions.summed_up(words, found) if summarize and found.hits else None
     if state.json:
-        state.emit_json({"query": words} | _found_json(found))
+        told = {"summary": None if summary is None else _summary_json(summary)} if summarize else {}
+        state.emit_json({"query": words} | told | _found_json(found))
+    else:
+        if summary is not None:
+            _say(summary, state)
+        for line in _lines(found, state, newest=sort is Sort.NEWEST):
+            state.out(line)
+    return 0 if summary is None or summary.ok else 1
+
+
+def _say(summary: Summary, state: Cli) -> None:
+    """Before what it sums up; why there is none is no part of the answer."""
+    from hermes_cron.domain.money import dollars
+
+    texts, row = _TEXTS[state.lang], summary.row
+    if not summary.ok:
+        state.note(texts["no_summary"].format(why=output.one_line(row["error"] or row["state"]), id=row["id"]))
         return
-    for line in _lines(found, state, newest=sort is Sort.NEWEST):
-        state.out(line)
+    cost = texts["free"] if row["cost_usd"] is None else dollars(row["cost_usd"])
+    state.out(texts["summary"].format(model=output.one_line(row["model"] or ""), cost=cost, id=row["id"]))
+    state.out(f"{output.plain(summary.text).strip()}\n")
+
+
+def _summary_json(summary: Summary) -> dict[str, object]:
+    row = summary.row
+    figures = ("state", "error", "model", "tokens_input", "tokens_output", "cost_usd")
+    return {"text": summary.text if summary.ok else None, "run_id": row["id"], **{key: row[key] for key in figures}}
 
 
 def _job(state: Cli, word: str) -> str:

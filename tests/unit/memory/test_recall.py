@@ -14,6 +14,7 @@ from hermes_cron.domain.command import Command, CommandResult
 from hermes_cron.domain.recall import From, Passage, RecallFailed
 from hermes_cron.environments.local import run as run_command
 from hermes_cron.home import Home
+from hermes_cron.memory_providers import LOCAL
 from hermes_cron.recall import local
 from tests.agent_rig import call, calls
 from tests.runner_rig import Rig
@@ -25,7 +26,7 @@ READ_ONLY = TASK.replace("---\nTell", "memory: read-only\n---\nTell")
 FAILED_COPY = "The nightly copy of the orders database failed: the NAS in the basement was full."
 
 
-def choose(home: Home, provider: str = local.NAME) -> None:
+def choose(home: Home, provider: str = LOCAL) -> None:
     home.config.write_text(f'timezone = "UTC"\n[memory]\nprovider = "{provider}"\n', encoding="utf-8")
 
 
