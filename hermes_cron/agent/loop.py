@@ -351,7 +351,11 @@ class _Loop:
     ) -> LoopResult:
         if text is None:
             text = partial_summary(
-                self._messages, headline=error or stop, iterations=self._iterations, tool_errors=self._errors
+                self._messages,
+                headline=error or stop,
+                iterations=self._iterations,
+                tool_calls=self._calls,
+                tool_errors=self._errors,
             )
         return LoopResult(
             stop=stop,

@@ -29,10 +29,12 @@ _LINE = 200
 _WORDS = 4_000
 
 
-def partial_summary(messages: Sequence[Message], *, headline: str, iterations: int, tool_errors: int) -> str:
+def partial_summary(
+    messages: Sequence[Message], *, headline: str, iterations: int, tool_calls: int, tool_errors: int
+) -> str:
     """Markdown: what stopped the run, how far it came, the model's last words, the last results as single lines.
 
-    In the language of the task.
+    In the language of the task. ``messages`` are what is sent now: a compaction may stand for some of the calls.
     """
     texts = _TEXTS[_language(messages)]
     calls = {call["id"]: call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
@@ -41,7 +43,7 @@ def partial_summary(messages: Sequence[Message], *, headline: str, iterations: i
         texts["unfinished"].format(headline=headline.rstrip(".")),
         texts["done"].format(
             iterations=_count(texts, "model_call", iterations),
-            results=_count(texts, "tool_call", len(results)),
+            results=_count(texts, "tool_call", tool_calls),
             errors=tool_errors,
         ),
     ]

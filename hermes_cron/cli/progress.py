@@ -28,6 +28,8 @@ _TEXTS = {
         "fallback": "{model} gave no answer ({reason}): {fallback} is asked",
         "stopping": "stopping after this step; Ctrl-C again leaves at once",
         "blocked": "{place} is blocked, {kind}: not used",
+        "compacted": "context: rows {first}-{last} compacted, about {before:,} of {window:,} tokens became {after:,}",
+        "no_summary": "; no summary could be made, a digest stands in its place",
         "left": "the scheduler ended; the run goes on when one starts: hermes-cron serve",
     },
     "zh": {
@@ -44,6 +46,8 @@ _TEXTS = {
         "fallback": "{model} 没有回答（{reason}），改用 {fallback}",
         "stopping": "本步结束后停止；再按一次 Ctrl-C 立即离开",
         "blocked": "{place} 已拦截（{kind}），未使用",
+        "compacted": "上下文：第 {first}-{last} 行已压缩，约 {before:,}/{window:,} token 变为 {after:,}",
+        "no_summary": "；未能生成摘要，以整理代替",
         "left": "调度器已结束；下一个调度器启动后继续：hermes-cron serve",
     },
 }
@@ -86,6 +90,7 @@ class Progress:
         """An event of the loop or of the playbook."""
         handler = {
             "blocked": self._blocked,
+            "compacted": self._compacted,
             "prepared": self._prepared,
             "playbook_started": self._started,
             "playbook_step": self._step,
@@ -99,6 +104,10 @@ class Progress:
         for found in facts["findings"]:
             place = output.one_line(found.place)
             self._state.note(self._texts["blocked"].format(place=place, kind=found.kind.words))
+
+    def _compacted(self, facts: Mapping[str, Any]) -> None:
+        said = self._texts["compacted"].format(**facts)
+        self._state.note("  " + (said if facts["ok"] else said + self._texts["no_summary"]))
 
     def _prepared(self, facts: Mapping[str, Any]) -> None:
         route = facts["route"]

@@ -80,6 +80,7 @@ class Ran:
     told: dict[str, Any]
     main: list[list[dict[str, Any]]]
     aside: list[dict[str, Any]]
+    notes: str
     run: Callable[..., Any]
 
 
@@ -112,6 +113,7 @@ def long_run(home: Home, run_cli: RunCli) -> Callable[..., Ran]:
             told=told,
             main=[body["messages"] for body in bodies if body["model"] == "stub-model"],
             aside=[body for body in bodies if body["model"] == "aux"],
+            notes=ran.err,
             run=lambda *argv: json.loads(run_cli(*argv, "--json").out),
         )
 
@@ -135,6 +137,8 @@ def test_three_hundred_messages_in_a_small_window(long_run: Callable[..., Ran], 
         assert messages[0] == it.main[0][0]
     cuts = [at for at in range(1, len(it.main)) if it.main[at][: len(it.main[at - 1])] != it.main[at - 1]]
     assert len(cuts) >= 4, "compacted several times"
+
+    assert it.notes.count("  context: rows 4-") == len(cuts)
 
     # both ends of each compaction are as they were before it
     for at in cuts:
@@ -188,6 +192,7 @@ def test_a_run_whose_summaries_fail_goes_on_with_digests_and_says_so(
         assert TASK in messages[1]["content"]
     shown = run_cli("sessions", "show", it.told["run_id"], "--lineage").out
     assert "a digest, since no summary could be made, in the place of rows 4-" in shown
+    assert "no summary could be made, a digest stands in its place" in it.notes
     assert "digest, no summary" in run_cli("runs", "trace", it.told["run_id"]).out
     assert "未能生成摘要" in str(it.main[-1]), "in the language of the task"
     assert it.run("sessions", "search", "no3end")["hits"]

@@ -153,6 +153,15 @@ def test_counters_and_the_guard_remember_what_a_compaction_stands_for(tmp_path: 
     assert (ended.stop, ended.iterations, ended.tool_calls) == (StopReason.FINAL, 41, 40)
 
 
+def test_a_report_of_a_run_that_was_stopped_counts_all_its_calls(tmp_path: Path) -> None:
+    replies = [uncounted({**calls(call("look", {"n": "{{n}}", "why": "w" * 60})), "repeat": True})]
+    it = small(tmp_path, replies, LOOK, window=1_600, limit=40)
+    ended = it.go()
+    assert ended.stop is StopReason.BUDGET_EXHAUSTED
+    assert compacted(it)
+    assert "40 model calls, 40 tool calls (0 failed)" in ended.text
+
+
 # --- flush and summary ------------------------------------------------------------------------------------------------
 
 
