@@ -13,10 +13,11 @@ import typer
 from hermes_cron.cli import log, output, snapshot_words
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.cli.snapshot_words import bearing
-from hermes_cron.errors import MemoryFull
+from hermes_cron.errors import MemoryFull, SnapshotFailed
 
 if TYPE_CHECKING:
     from hermes_cron.desks.memory import Done
+    from hermes_cron.desks.memory_lost import Lost
     from hermes_cron.domain.scan import Finding
     from hermes_cron.experience.memory import Operation, Target
     from hermes_cron.experience.memory_block import Kept
@@ -133,15 +134,13 @@ def list_entries(
         return
     desk = state.app.memory
     files = [desk.kept(each) for each in _targets(target)]
-    lost = {kept.target: desk.lost(kept.target) for kept in files if kept.fault is None}
+    lost = {kept.target: _lost(state, kept) for kept in files}
     if state.json:
         state.emit_json(
             {
                 kept.target.value: {
                     **_kept_json(kept),
-                    "lost": [
-                        {"entry": it.entry, "snapshot": it.snapshot, "at": it.at} for it in lost.get(kept.target, ())
-                    ],
+                    "lost": [{"entry": it.entry, "snapshot": it.snapshot, "at": it.at} for it in lost[kept.target]],
                 }
                 for kept in files
             }
@@ -151,10 +150,21 @@ def list_entries(
     for kept in files:
         for line in _listed(kept, state):
             state.out(line)
-        for it in lost.get(kept.target, ()):
+        for it in lost[kept.target]:
             entry = output.one_line(_shown(it.entry))
             state.note(texts["lost"].format(entry=entry))
             state.note(texts["back"].format(entry=shlex.quote(entry)))
+
+
+def _lost(state: Cli, kept: Kept) -> tuple[Lost, ...]:
+    """A history that cannot be read hides no entry."""
+    if kept.fault is not None:
+        return ()
+    try:
+        return state.app.memory.lost(kept.target)
+    except SnapshotFailed as error:
+        state.note(error.message)
+        return ()
 
 
 def _providers(state: Cli) -> None:

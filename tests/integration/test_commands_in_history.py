@@ -34,6 +34,9 @@ WRITES = (
     ("pause", "a", "holiday"),
     ("resume", "held"),
     ("remove", "a", "-y"),
+    ("memory", "add", "prod is PostgreSQL 15"),
+    ("memory", "replace", "one fact", "another fact"),
+    ("memory", "remove", "one fact"),
 )
 REASONS = {
     ("config", "set", "concurrency"): "config set concurrency",
@@ -50,6 +53,9 @@ REASONS = {
     ("pause", "a", "holiday"): "pause a",
     ("resume", "held"): "resume held",
     ("remove", "a", "-y"): "remove a",
+    ("memory", "add", "prod is PostgreSQL 15"): "memory add: prod is PostgreSQL 15",
+    ("memory", "replace", "one fact"): "memory replace: another fact",
+    ("memory", "remove", "one fact"): "memory remove: one fact",
 }
 
 
@@ -67,6 +73,7 @@ def said(home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
         '[targets.ops]\nkind = "file"\npath = "ops.md"\n'
     )
     (home.jobs / "a.md").write_text("---\nschedule: every day 9am\ntimezone: UTC\n---\nlook\n")
+    (home.memories / "MEMORY.md").write_text("one fact\n")
     (home.jobs / "held.md").write_text("---\nschedule: every day 9am\ntimezone: UTC\npaused: why\n---\nlook\n")
 
     def call(*argv: str) -> tuple[int, str, str]:
@@ -107,7 +114,7 @@ def test_without_a_snapshot_nothing_is_written(home: Home, said: Said, argv: tup
     assert len(err.splitlines()) == 2, "the fact, and what to do"
     assert state(home.root) == before
     assert not home.vault.exists()
-    for reader in (("list",), ("show", "a"), ("config", "get")):
+    for reader in (("list",), ("show", "a"), ("config", "get"), ("memory", "list")):
         assert said(*reader)[0] == 0
 
 
