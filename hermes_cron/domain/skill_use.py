@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hermes_cron.domain.check import Verdict
-from hermes_cron.domain.ending import Ending
 from hermes_cron.domain.run import RunState
+
+if TYPE_CHECKING:
+    from hermes_cron.domain.ending import Ending
+
+_GIVEN = re.compile(r'^<skill source="([^"\n]+)">$', re.MULTILINE)
 
 VIEW_TOOL = "skill_view"
 NOT_ACTING = (VIEW_TOOL, "skills_list", "skill_manage", "memory")
@@ -74,6 +80,11 @@ class SkillRecord:
 
 
 UNKNOWN = SkillRecord()
+
+
+def given_in(system: str) -> tuple[str, ...]:
+    """The skills whose texts a system prompt holds, in order: nothing inside a fence can imitate one."""
+    return tuple(dict.fromkeys(_GIVEN.findall(system)))
 
 
 def later(one: datetime | None, other: datetime | None) -> datetime | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from zoneinfo import ZoneInfo
@@ -13,10 +12,9 @@ from hermes_cron.domain.answer import Answer, read
 from hermes_cron.domain.fault import of_the_model
 from hermes_cron.domain.notice import language_of
 from hermes_cron.domain.run import Outcome, RunState, TakenRun
+from hermes_cron.domain.skill_use import given_in
 from hermes_cron.domain.transcript import Header
 from hermes_cron.errors import EmptyReply, ModelRefused
-
-_SKILL = re.compile(r'^<skill source="([^"\n]+)">$', re.MULTILINE)
 
 
 def outcome_of(result: LoopResult, header: Header) -> Outcome:
@@ -68,7 +66,7 @@ def _no_answer(outcome: Outcome, reason: str, said: str) -> Outcome:
 
 def skills_of(header: Header) -> tuple[str, ...]:
     """The skills that the prompt holds, in order: read from row 0, so that a resumed run knows them too."""
-    return tuple(dict.fromkeys(_SKILL.findall(header.system)))  # nothing inside a fence can imitate one
+    return given_in(header.system)
 
 
 _NOT_OK = {

@@ -7,6 +7,7 @@ and in that transaction, so a run that goes on later is not counted twice. Rows 
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from sqlalchemy.dialects.sqlite import insert
 from hermes_cron.domain.ending import Ending
 from hermes_cron.domain.job import Work
 from hermes_cron.domain.learning import Kind, Learned, LearnedState
-from hermes_cron.domain.skill_use import NOT_ACTING, UNKNOWN, SkillRecord, went_well
+from hermes_cron.domain.skill_use import NOT_ACTING, UNKNOWN, SkillRecord, given_in, went_well
 from hermes_cron.store import counters
 from hermes_cron.store.prepared import Prepared
 from hermes_cron.store.tables import JobRow, LearnedRow, MessageRow, SessionRow, SkillTotalRow, SkillUseRow
@@ -49,6 +50,11 @@ _LAST_STEPS = Prepared(
     .group_by(_messages.c.session_id)
 )
 
+_HEADERS = Prepared(
+    select(_messages.c.body)
+    .join(_sessions, _sessions.c.id == _messages.c.session_id)
+    .where(_sessions.c.run_id == bindparam("b_run"), _sessions.c.kind == "main", _messages.c.seq == 0)
+)
 
 _SUMS = (
     *(func.sum(_totals.c[name]).label(name) for name in ("views", "uses", "well", "badly")),
@@ -82,13 +88,13 @@ def note_end(conn: Connection, ending: Ending) -> None:
     """Count what the run used. For one that had no skill this is one look at an index."""
     if ending.job.work is not Work.PROMPT:
         return
-    views = _VIEWS.all(conn, {"b_run": ending.run_id})
-    if not views and not ending.outcome.skills:
+    views, given = _VIEWS.all(conn, {"b_run": ending.run_id}), _given(conn, ending)
+    if not views and not given:
         return
     last = {str(session): int(seq) for session, seq in _LAST_STEPS.all(conn, {"b_run": ending.run_id})}
     if not last:
         return
-    used = dict.fromkeys(ending.outcome.skills)
+    used = dict.fromkeys(given)
     used |= dict.fromkeys(skill for skill, key in views if _acted_after(str(key), last))
     outcome, verdict, well = ending.outcome.state, ending.outcome.verdict, went_well(ending)
     facts = {"outcome": outcome, "verdict": verdict, "well": well}
@@ -103,6 +109,22 @@ def note_end(conn: Connection, ending: Ending) -> None:
         raises.append((counters.SKILL_USES, {"skill": skill}, 1))
         raises.append((counters.SKILL_OUTCOMES, {"skill": skill, "outcome": outcome}, 1))
     counters.raise_by(conn, raises)
+
+
+def _given(conn: Connection, ending: Ending) -> Sequence[str]:
+    """Skills in the run's prompt. An end that no loop came to, of a run that died or waited, does not say them."""
+    if ending.outcome.skills or ending.outcome.iterations:
+        return ending.outcome.skills
+    headers = [body for (body,) in _HEADERS.all(conn, {"b_run": ending.run_id})]
+    return [skill for body in headers for skill in given_in(_system(body))]
+
+
+def _system(body: bytes) -> str:
+    """Empty for a row that cannot be read: a run ends all the same."""
+    try:
+        return str(json.loads(body)["system"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def _acted_after(key: str, last: Mapping[str, int]) -> bool:

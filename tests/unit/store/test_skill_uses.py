@@ -184,3 +184,12 @@ def test_of_two_skills_of_one_name_the_one_that_was_used_is_counted(rig: Rig) ->
     ran(rig, [ACT, DONE], "skills: [web/deploy-app]\n")
     assert list(records(rig)) == ["web/deploy-app"]
     assert {"web/deploy-app", "ops/deploy-app"} < set(rig.app.skill_reading.index("deploy app", ()).described)
+
+
+def test_a_run_that_died_or_was_cancelled_while_it_waited_used_its_skill_too(rig: Rig) -> None:
+    taken = rig.begin(JOB.format(more="skills: [deploy-app]\n"))
+    rig.execute(taken, [ACT, DONE])
+    dead = Outcome(state=RunState.FAILED, reason="crashed", error="taken over three times")
+    rig.app.store.write(lambda conn: endings.end(conn, taken, dead, rig.clock.now()))
+    found = records(rig)["deploy-app"]
+    assert (found.uses, found.well, found.badly) == (1, 0, 0)
