@@ -10,13 +10,12 @@ import json
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.entries import Entry, read, texts, written
-from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.file_edit import Edits, Put
 from hermes_cron.domain.learning import Author, Kind, Learned, LearnedState, MemoryDoor, MemoryMode
 from hermes_cron.domain.scan import Finding, Purpose, Verdict, scan
@@ -39,6 +38,7 @@ from hermes_cron.experience.memory_lint import Fault, Remark
 if TYPE_CHECKING:
     from hermes_cron.desks.learning import Lesson
     from hermes_cron.desks.memory_lost import Lost
+    from hermes_cron.domain.event import SecurityFinding
     from hermes_cron.wiring import App
 
 _SHORT = 60
@@ -156,12 +156,12 @@ class MemoryDesk:
 
     def _tried(self, target: Target, operations: Sequence[Operation]) -> Done:
         judged = self._judged(target, operations, None)
-        made = None
-        if judged.planned.lines:
-            made = self._app.change(_reason(operations), partial(self._edits, target, operations, []))
-        return Done(
-            planned=judged.planned, remarks=judged.remarks, warnings=judged.warnings, lost=judged.lost, snapshot=made
-        )
+        plan, made = judged.planned, None
+        if plan.lines:
+            lines: list[str] = []
+            made = self._app.change(self._reason(operations), partial(self._edits, target, operations, lines))
+            plan = replace(plan, lines=tuple(lines))
+        return Done(planned=plan, remarks=judged.remarks, warnings=judged.warnings, lost=judged.lost, snapshot=made)
 
     # --- for runs ---------------------------------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class MemoryDesk:
             kind=Kind.MEMORY,
             name=target.file,
             change=operations[0].action.done if len(operations) == 1 else "changed",
-            reason=_reason(operations),
+            reason=self._reason(operations),
             lines=lines,
             edits=partial(self._edits, target, operations, lines),
             details={"operations": [_plain(target, operation) for operation in operations]},
@@ -278,6 +278,12 @@ class MemoryDesk:
                 hint="name it: hermes-cron secrets set NAME, and write secret:NAME",
             )
 
+    def _reason(self, operations: Sequence[Operation]) -> str:
+        if len(operations) > 1:
+            return f"memory: {len(operations)} changes"
+        only = operations[0]
+        return f"memory {only.action.value}: {one_line(self._app.redact(only.content or only.part), _SHORT)}"
+
     def _edits(self, target: Target, operations: Sequence[Operation], lines: list[str]) -> Edits:
         """Asked for with the lock held: planned anew on what lies there then."""
         data = self._data(target)
@@ -330,6 +336,8 @@ class MemoryDesk:
 
 
 def _event(target: Target, found: Finding, author: Author | None) -> SecurityFinding:
+    from hermes_cron.domain.event import SecurityFinding
+
     return SecurityFinding(
         guard=Purpose.MEMORY,
         kind=found.kind,
@@ -367,13 +375,6 @@ def _plain(target: Target, operation: Operation) -> dict[str, str]:
         "content": operation.content,
         "old_text": operation.part,
     }
-
-
-def _reason(operations: Sequence[Operation]) -> str:
-    if len(operations) > 1:
-        return f"memory: {len(operations)} changes"
-    only = operations[0]
-    return f"memory {only.action.value}: {one_line(only.content or only.part, _SHORT)}"
 
 
 def _refusal(error: HermesCronError, memory: Memory) -> dict[str, object]:

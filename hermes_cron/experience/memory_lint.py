@@ -106,9 +106,11 @@ _STRONG = re.compile(
 _THAT = re.compile(r"(?:please\s+)?(?:make\s+sure|be\s+sure|ensure|remember)(?:\s+that)?\s+(?P<rest>\w.*)", re.I | re.S)
 _PLAIN = re.compile(r"(?:please\s+)?(?P<rest>[A-Za-z]+\s+\S.*)", re.I | re.S)
 _A_NOUN = re.compile(
-    r"[A-Za-z]+\s+(?:of\s|[\w./-]+:\s|(?:[\w./-]+\s+){0,3}(?:is|are|was|were|has|have|had|lives?|runs?|takes?)\b)"
+    r"[A-Za-z]+\s+(?:of\s|[\w./-]+:\s|(?:\w+\s+)?by\s|(?:[\w./-]+\s+){0,3}(?:is|are|was|were|has|have|had|"
+    r"can|cannot|may|will|does|goes|lags?|lives?|runs?|takes?|needs?|uses?|works?|fails?|starts?|begins?|ends?|stays?|"
+    r"contains?|requires?|belongs?|comes?|expires?|rotates?|listens?)\b)"
 )
-"""``Test database is on port 5433``, ``Use of sudo is logged``."""
+"""``Test database is on port 5433``, ``Use of sudo is logged``, ``Run by cron``."""
 _NOT = ("never", "not", "don", "mustn")
 _CHINESE = re.compile(
     r"(?:请|你)?(?P<how>总是|始终|一律|永远|务必|必须|一定要|记得|记住要|应该|应当|不要|别|禁止|切勿|严禁|不得|不准|绝不要|永远不要|请)"
