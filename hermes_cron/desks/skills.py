@@ -113,20 +113,21 @@ class SkillDesk:
     def _written(self, author: Author, operations: Sequence[Operation], key: str) -> ToolOutput:
         if (known := self._app.learning.happened(author, key)) is not None:  # before a crash; the old text is gone
             return _told_again(known)
-        for left in reversed(range(_TRIES)):
+        tries = _TRIES
+        while True:
             plan = self.plan(author, operations)
             lesson, last = self._lesson(author, operations, plan)
             try:
                 learned = self._app.learning.write(author, key, lesson)
+                break
             except Conflict:  # an editor saved in these moments
-                if not left:
+                tries -= 1
+                if not tries:
                     raise
-                continue
-            self._app.skills_now()
-            if last[0].warnings:
-                self._app.note_security([_event(author, last[0].name, it) for it in last[0].warnings])
-            return _told(last[0], learned)
-        raise AssertionError
+        self._app.skills_now()
+        if last[0].warnings:
+            self._app.note_security([_event(author, last[0].name, it) for it in last[0].warnings])
+        return _told(last[0], learned)
 
     def _lesson(self, author: Author, operations: Sequence[Operation], plan: Plan) -> tuple[Lesson, list[Plan]]:
         from hermes_cron.desks.lesson import Lesson

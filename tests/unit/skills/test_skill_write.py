@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -435,3 +436,20 @@ def test_what_an_editor_saved_meanwhile_is_what_is_changed(rig: Rig) -> None:
     assert rig.text() == by_hand.replace("docker push app", "docker push registry.local/app").replace("1.9", "1.10")
     reasons = [it.reason for it in rig.app.snapshots.log()]
     assert reasons[:2] == [f"skill {NAME} patched: it proved wrong", "edited by hand"]
+
+
+def test_writers_at_the_same_time_lose_nothing(rig: Rig) -> None:
+    def add(writer: int) -> list[str]:
+        with Rig.of(rig.root) as mine:
+            mine.number = writer * 100
+            texts = [f"- writer {writer}, pitfall {n}" for n in range(4)]
+            for text in texts:
+                mine.done(action="patch", old="## Pitfalls\n", new=f"## Pitfalls\n\n{text}\n")
+            return texts
+
+    with ThreadPoolExecutor(4) as pool:
+        wanted = [text for texts in pool.map(add, range(4)) for text in texts]
+    lines = rig.text().split("\n")
+    assert [text for text in wanted if lines.count(text) != 1] == []
+    assert len(rig.app.history.versions(f"skills/{NAME}")) == 1 + len(wanted)
+    assert 'version: "1.25"' in rig.text()
