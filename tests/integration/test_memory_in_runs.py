@@ -270,3 +270,26 @@ def test_a_save_by_hand_between_look_and_write_stays(rig: Rig, home: Home, monke
 def rows(rig: Rig, run_id: str) -> list[Any]:
     with rig.app.store.read() as conn:
         return learned.of_run(conn, run_id)
+
+
+def test_a_yes_writes_what_was_proposed_on_what_lies_there_then(rig: Rig, home: Home) -> None:
+    taken = go(rig, memory(action="add", content="one fact"), job=JOB.format(keys="learn: propose\n"))
+    file(home).write_text("by hand meanwhile\n")
+    (row,) = rows(rig, taken.id)
+    rig.app.runs.approve(f"a{row.approval}", by="ada")
+    assert file(home).read_text() == "by hand meanwhile\n§\none fact\n"
+    (done,) = rows(rig, taken.id)
+    assert (done.state, done.number) == (LearnedState.APPLIED, row.number)
+    commit = next(iter(rig.app.snapshots.log()))
+    assert (commit.actor, commit.by, commit.run) == ("cli", "ada", taken.id)
+
+
+def test_undo_of_a_run_takes_back_its_entries_and_leaves_later_ones(rig: Rig, home: Home, run_cli: RunCli) -> None:
+    taken = go(rig, memory(action="add", content="of the first run"))
+    go(rig, memory(action="add", content="of the second run"))
+    rig.anew()
+    done = run_cli("undo", taken.id, "-y")
+    assert done.rc == 0, done.err
+    assert file(home).read_text() == "of the second run\n"
+    (row,) = rows(rig, taken.id)
+    assert row.state is LearnedState.UNDONE
