@@ -119,15 +119,15 @@ class SkillDesk:
             lesson, last = self._lesson(author, operations, plan)
             try:
                 learned = self._app.learning.write(author, key, lesson)
-                break
             except Conflict:  # an editor saved in these moments
                 tries -= 1
                 if not tries:
                     raise
-        self._app.skills_now()
-        if last[0].warnings:
-            self._app.note_security([_event(author, last[0].name, it) for it in last[0].warnings])
-        return _told(last[0], learned)
+                continue
+            self._app.skills_now()
+            if last[0].warnings:
+                self._app.note_security([_event(author, last[0].name, it) for it in last[0].warnings])
+            return _told(last[0], learned)
 
     def _lesson(self, author: Author, operations: Sequence[Operation], plan: Plan) -> tuple[Lesson, list[Plan]]:
         from hermes_cron.desks.lesson import Lesson
