@@ -55,7 +55,8 @@ def _told_nobody(_event: str, _facts: Mapping[str, object]) -> None:
 class Beside:
     """What a session beside ``journal``'s is made of. ``name`` is the model that is asked; ``parameters`` go with it.
 
-    ``memory`` is the memory tool alone, with its schema; None: the run may not write memory.
+    ``models`` are asked in order when that one fails. ``memory`` is the memory tool alone, with its schema; None: the
+    run may not write memory.
     """
 
     journal: Journal
@@ -66,6 +67,7 @@ class Beside:
     cancel: Flag
     emit: Emit
     timeout_s: float
+    models: tuple[str, ...] = ()
     purse: Purse | None = None
     memory: tuple[Toolbox, tuple[Mapping[str, Any], ...]] | None = None
     started: float = field(default_factory=time.monotonic)
@@ -90,19 +92,20 @@ class Beside:
         return self._said(result)
 
     def _ask(self, kind: str, at: int, header: Header, text: str) -> LoopResult:
-        toolbox, calls = NoTools(), SUMMARY_CALLS
+        flush = self.memory is not None and kind == FLUSH
         return run_agent(
             AgentRun(
                 model=self.model,
-                toolbox=self.memory[0] if kind == FLUSH and self.memory is not None else toolbox,
+                toolbox=self.memory[0] if flush and self.memory is not None else NoTools(),
                 journal=self.journal.side(kind, at, header, [{"role": "user", "content": text}]),
-                budget=Budget(FLUSH_CALLS if kind == FLUSH else calls),
+                budget=Budget(FLUSH_CALLS if flush else SUMMARY_CALLS),
                 deadline=self.deadline,
                 cancel=self.cancel,
                 emit=_told_nobody,
                 model_timeout_s=self.timeout_s,
                 phase=kind,
                 started=self.started,
+                models=self.models,
                 purse=self.purse,
                 max_tokens=int(self.parameters.get("max_tokens") or 0),
             )

@@ -310,6 +310,7 @@ class Runner:
             cancel=going.cancel,
             emit=going.emit,
             timeout_s=parts.model_timeout_s,
+            models=() if parts.compaction.auxiliary else going.taken.job.fallback_models,
             purse=parts.purse(going.taken),
             memory=parts.compaction.memory(going.taken, session.toolbox),
         )

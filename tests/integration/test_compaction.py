@@ -81,6 +81,7 @@ class Ran:
     main: list[list[dict[str, Any]]]
     aside: list[dict[str, Any]]
     notes: str
+    raw: list[bytes]
     run: Callable[..., Any]
 
 
@@ -109,11 +110,13 @@ def long_run(home: Home, run_cli: RunCli) -> Callable[..., Ran]:
             assert ran.out, ran.err
             told = json.loads(ran.out)
             bodies = [request.json() for request in stub.requests]
+            raw = [request.body for request in stub.requests if request.json()["model"] == "stub-model"]
         return Ran(
             told=told,
             main=[body["messages"] for body in bodies if body["model"] == "stub-model"],
             aside=[body for body in bodies if body["model"] == "aux"],
             notes=ran.err,
+            raw=raw,
             run=lambda *argv: json.loads(run_cli(*argv, "--json").out),
         )
 
@@ -138,6 +141,8 @@ def test_three_hundred_messages_in_a_small_window(long_run: Callable[..., Ran], 
     cuts = [at for at in range(1, len(it.main)) if it.main[at][: len(it.main[at - 1])] != it.main[at - 1]]
     assert len(cuts) >= 4, "compacted several times"
 
+    grown = [after.startswith(before.removesuffix(b"]}")) for before, after in itertools.pairwise(it.raw)]
+    assert grown == [at not in cuts for at in range(1, len(it.main))], "byte for byte, except at a compaction"
     assert it.notes.count("  context: rows 4-") == len(cuts)
 
     # both ends of each compaction are as they were before it
