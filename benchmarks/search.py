@@ -51,6 +51,9 @@ RIGHT: dict[str, Callable[[str], bool]] = {
     "山羊 OR 海象": lambda text: "山羊" in text or "海象" in text,
     "山羊 会": lambda text: "山羊" in text and "会" in text,
     "山羊 -会": lambda text: "山羊" in text and "会" not in text,
+    "山羊 数据": lambda text: "山羊" in text and "数据" in text,
+    '"山羊会"': lambda text: "山羊会" in text,
+    '山羊 -"山羊会" -数据': lambda text: "山羊" in text and "山羊会" not in text and "数据" not in text,
 }
 """What a look at every text finds."""
 

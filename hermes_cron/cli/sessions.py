@@ -56,7 +56,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "one": "1 message", "many": "{n:,} messages",
         "capped": "More than {n:,} messages; of the newest {n:,} the {how}",
         "best": "best", "newest": "newest",
-        "summary": "Summary by {model}, {cost} (run {id}):", "free": "cost unknown",
+        "summary": "Summary by {model}, {cost} (run {id}):", "cost": "{usd} USD", "free": "cost unknown",
         "no_summary": "No summary: {why} (run {id})",
         "left_out": "The last {n} words were not looked for: a query has {most} at most.",
         "behind": "What was said last is not all in the index yet; search again for it.",
@@ -73,7 +73,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "one": "1 条消息", "many": "{n:,} 条消息",
         "capped": "超过 {n:,} 条消息；以下取自最新的 {n:,} 条，{how}",
         "best": "最匹配的在前", "newest": "最新的在前",
-        "summary": "{model} 的概括，{cost}（运行 {id}）：", "free": "费用未知",
+        "summary": "{model} 的概括，{cost}（运行 {id}）：", "cost": "{usd} 美元", "free": "费用未知",
         "no_summary": "没有概括：{why}（运行 {id}）",
         "left_out": "最后 {n} 个词没有搜索：一次最多 {most} 个词。",
         "behind": "最近的内容尚未全部进入索引；请再搜索一次。",
@@ -176,7 +176,7 @@ def _say(summary: Summary, state: Cli) -> None:
     if not summary.ok:
         state.note(texts["no_summary"].format(why=output.one_line(row["error"] or row["state"]), id=row["id"]))
         return
-    cost = texts["free"] if row["cost_usd"] is None else dollars(row["cost_usd"])
+    cost = texts["free"] if row["cost_usd"] is None else texts["cost"].format(usd=dollars(row["cost_usd"]))
     state.out(texts["summary"].format(model=output.one_line(row["model"] or ""), cost=cost, id=row["id"]))
     state.out(f"{output.plain(summary.text).strip()}\n")
 

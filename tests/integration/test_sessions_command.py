@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from hermes_cron.domain.session import Wanted
 from hermes_cron.home import Home
 from hermes_cron.testing import StubServer
+from tests.agent_rig import call, calls
 from tests.conftest import RunCli
+from tests.runner_rig import Rig
 from tests.sessions_rig import Talk, overwrite_page
 
 JOB = "---\nschedule: every day 9am\ntimezone: UTC\ntools: [{tools}]\n---\n{prompt}\n"
@@ -113,3 +116,71 @@ def test_an_agent_finds_what_an_earlier_run_said_and_reads_around_it(
     with StubServer([{"text": "x"}]) as stub:
         run_cli("run", "plain", env=env(stub))
         assert "session_search" not in json.dumps(stub.requests[0].json())
+
+
+def test_what_was_found_is_summed_up_by_the_auxiliary_model_on_the_books(
+    home: Home, run_cli: RunCli, thirty: list[str]
+) -> None:
+    home.config.write_text(
+        'timezone = "UTC"\n[model]\nname = "dear"\nauxiliary = "cheap"\n'
+        "[prices.cheap]\ninput = 1.0\noutput = 2.0\n[budget]\ntokens_per_day = 100_000\n"
+    )
+    said = {"text": "It is number 7 [1].", "usage": {"prompt_tokens": 1_000, "completion_tokens": 10}}
+    with StubServer([said]) as stub:
+        keys = env(stub)
+        del keys["HERMES_CRON_MODEL"]
+        plain = run_cli("sessions", "search", "walrus 7", env=keys)
+        assert (plain.rc, stub.requests) == (0, [])  # no model unless it is asked for
+        assert run_cli("sessions", "search", "zebra", "--summarize", env=keys).out == "No message says that.\n"
+        assert stub.requests == []  # nothing to sum up
+        done = run_cli("sessions", "search", "walrus 7", "--summarize", env=keys)
+        (body,) = [request.json() for request in stub.requests]
+    assert done.rc == 0
+    assert done.out.startswith("Summary by cheap, 0.0010 USD (run ")
+    assert "It is number 7 [1].\n\n1 message\n\n1. run " in done.out
+    assert (body["model"], "tools" in body) == ("cheap", False)
+    assert (
+        f"[1] run {thirty[7]} of prompt (ok, 2026-11-30 12:08 UTC)\nuser: walrus number 7"
+        in body["messages"][1]["content"]
+    )
+    used = json.loads(run_cli("usage", "--by", "phase", "--json").out)
+    assert [(row["phase"], row["tokens"]["input"]) for row in used["lines"]] == [("summary", 1_000)]
+    again = json.loads(run_cli("sessions", "search", "walrus number 7", "--json").out)
+    assert [hit["run_id"] for hit in again["hits"]] == [thirty[7]]  # what repeats others is not found
+
+
+def test_a_summary_that_a_cap_forbids_is_not_asked_for(home: Home, run_cli: RunCli, thirty: list[str]) -> None:
+    home.config.write_text('timezone = "UTC"\n[budget]\ntokens_per_day = 100\n')
+    with StubServer([{"text": "x"}]) as stub:
+        done = run_cli("sessions", "search", "walrus", "--summarize", env=env(stub))
+        told = run_cli("sessions", "search", "walrus", "--summarize", "--json", env=env(stub))
+        assert stub.requests == []
+    assert done.rc == 1
+    assert done.out.startswith("30 messages\n\n1. run ")  # what was found is told all the same
+    assert "No summary: " in done.err
+    assert "tokens_per_day" in done.err
+    summary = json.loads(told.out)["summary"]
+    assert (told.rc, summary["text"], summary["state"]) == (1, None, "budget_exhausted")
+
+
+def test_a_summary_without_a_model_names_the_remedy(home: Home, run_cli: RunCli, thirty: list[str]) -> None:
+    done = run_cli("sessions", "search", "walrus", "--summarize")
+    assert done.rc == 1
+    assert "hermes-cron model set" in done.err
+    assert json.loads(run_cli("runs", "list", "--json").out)["runs"][0]["job"] == "prompt"  # no run was begun
+
+
+def test_after_twenty_runs_memory_has_what_was_saved_and_no_trail(home: Home) -> None:
+    """Spec A7-5: what was said is found in sessions, and nothing of it went into memory by itself."""
+    saves = calls(call("memory", {"action": "add", "content": "The walrus lives in hall 3."}))
+    memory = home.memories / "MEMORY.md"
+    with Rig(home) as rig:
+        for number in range(20):
+            (home.root / "note.txt").write_text(f"raw line {number}")
+            reads = calls(call("read_file", {"path": "note.txt"}))
+            lines = f"schedule: every day 9am\nmodel: test-model\nworkdir: {home.root}"
+            taken = rig.begin(f"---\n{lines}\n---\nLook at the walrus, visit {number}.\n")
+            rig.execute(taken, [reads, *([saves] if number == 7 else []), "It sleeps."])
+            assert memory.exists() is (number >= 7)
+        assert memory.read_text(encoding="utf-8") == "The walrus lives in hall 3.\n"
+        assert rig.app.sessions.search(Wanted(words='"raw line"')).count == 20
