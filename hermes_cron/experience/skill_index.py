@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.scan import Purpose, Verdict, scan
@@ -104,13 +104,21 @@ class SkillIndexer:
     def _catalogue(self, library: SkillLibrary) -> _Catalogue:
         with self._making:
             kept = self._kept
-            if kept is None or kept.library is not library:
-                skills = tuple(skill for skill in library.all() if skill.fault is None)
-                keys = [_key(skill) for skill in skills]
-                said = [self._said.get(key) or said_by(skill) for key, skill in zip(keys, skills, strict=True)]
-                self._said = dict(zip(keys, said, strict=True))
-                kept = self._kept = _Catalogue.of(library, skills, Fit(said))
-            return kept
+            if kept is not None and kept.library is library:
+                return kept
+            skills = tuple(skill for skill in library.all() if skill.fault is None)
+            if kept is not None and kept.skills == skills:  # read again, and nothing had changed
+                made = replace(kept, library=library, screened={})
+            else:
+                made = self._made(library, skills)
+            self._kept = made
+            return made
+
+    def _made(self, library: SkillLibrary, skills: tuple[Skill, ...]) -> _Catalogue:
+        keys = [_key(skill) for skill in skills]
+        said = [self._said.get(key) or said_by(skill) for key, skill in zip(keys, skills, strict=True)]
+        self._said = dict(zip(keys, said, strict=True))
+        return _Catalogue.of(library, skills, Fit(said))
 
 
 def _key(skill: Skill) -> tuple[str, str, str, str]:
