@@ -179,7 +179,7 @@ def _syncs(folder: Path) -> float:
 
 
 def _writes(app: App) -> float:
-    """Messages a second, each commit durable, beside no others."""
+    """Messages a second, each commit durable and fenced as a run's own, beside no others."""
     from hermes_cron.domain.transcript import Header
     from hermes_cron.store.journal import _SAID, SqlJournal
 
@@ -197,5 +197,5 @@ def _writes(app: App) -> float:
             {"session_id": journal.session_id, "seq": at_seq, "role": "user", "body": body, "at": at}
             for at_seq in range(seq, seq + 3)
         ]
-        app.store.write(lambda conn, rows=rows: _SAID.run_all(conn, rows))
+        journal._write(lambda conn, _now, rows=rows: _SAID.run_all(conn, rows))
     return WRITES / (time.perf_counter() - began)
