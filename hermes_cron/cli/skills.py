@@ -159,6 +159,7 @@ def lint(
     ),
 ) -> None:
     from hermes_cron.experience.skill_lint import lint as faults_of
+    from hermes_cron.experience.skill_lint import skill_folders
 
     state = cli()
     paths = _lint_paths(state, target)
@@ -168,7 +169,7 @@ def lint(
     else:
         for fault in faults:
             state.out(output.one_line(str(fault)))
-        count = len(faults) or sum(len(list(path.rglob("SKILL.md"))) for path in paths)
+        count = len(faults) or sum(len(skill_folders(path)) for path in paths)
         state.note(str(_TEXTS[state.lang]["faults" if faults else "clean"]).format(n=count))
     if faults:
         raise typer.Exit(2)

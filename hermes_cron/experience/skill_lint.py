@@ -49,10 +49,18 @@ def lint(path: Path, check_playbook: CheckPlaybook) -> list[Fault]:
     """
     if path.name == SKILL_FILE and path.is_file():
         path = path.parent
-    folders = [path] if (path / SKILL_FILE).is_file() else sorted(file.parent for file in path.rglob(SKILL_FILE))
+    folders = skill_folders(path)
     if not folders:
         raise NotFound(f"no {SKILL_FILE} in {path}", hint="name a skill, its folder, or a folder of skills")
     return [fault for folder in folders for fault in _skill(folder, check_playbook)]
+
+
+def skill_folders(path: Path) -> list[Path]:
+    """The folder itself where it is a skill, else the skills below it; not what is archived there."""
+    if (path / SKILL_FILE).is_file():
+        return [path]
+    found = (file.parent for file in path.rglob(SKILL_FILE))
+    return sorted(it for it in found if not any(part.startswith(".") for part in it.relative_to(path).parts))
 
 
 def _skill(folder: Path, check_playbook: CheckPlaybook) -> Iterator[Fault]:

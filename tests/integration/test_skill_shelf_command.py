@@ -69,6 +69,7 @@ def test_archive_and_restore_bring_the_same_bytes_back(rig: Rig, call: Call) -> 
     assert done.err == "back: hermes-cron skills restore flask-deploy\n"
     assert {f".archive/{path}": it for path, it in before.items()} == rig.tree()
     assert "flask-deploy" not in call("skills", "list").out
+    assert call("skills", "lint").rc == 3  # nothing is left to look at
     assert call("skills", "show", "flask-deploy").rc == 3
     log = call("skills", "log", "flask-deploy")
     assert f"archive skill {NAME}: nobody deploys by hand now (removed)" in log.out
@@ -97,6 +98,7 @@ def test_a_pinned_skill_is_not_archived(rig: Rig, call: Call) -> None:
     refused = call("skills", "archive", "flask-deploy")
     assert refused.rc == 4
     assert "skills unpin flask-deploy" in refused.err
+    assert f"{NAME} 已锁定" in call("skills", "archive", "flask-deploy", "--lang", "zh").err
     assert rig.text() == SKILL
 
 
