@@ -2,7 +2,7 @@
 
 BM25 (Robertson and Zaragoza, 2009) over the words of name, category, match rule and description, each of its own
 weight. Beside its words a text has the concepts they stand for (``concepts``), which match across synonyms and between
-English and Chinese, for less than the word itself. Chinese is matched by pairs of characters.
+English and Chinese, for less than the word itself. Chinese, Japanese and Korean are matched by pairs of characters.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 _NAME, _CATEGORY, _RULE, _DESCRIPTION = 3.0, 1.0, 2.0, 1.0
 _CONCEPT = 0.5  # of what a word itself counts
 _K, _B = 1.2, 0.4
-_TERMS = 400  # of a prompt: what stands in its beginning says what it is about
+_PROMPT = 20_000  # characters of a prompt: what stands in its beginning says what it is about
+_TERMS = 400
 
 _SPLIT = re.compile(r"[_]+")  # other signs part words anyway
-_CJK = re.compile(r"[\u3400-\u9fff]+")
+_CJK = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
 _STOP = frozenset(
     """
     a about after again all also an and any are as at be been before being between both but by can could did do does
@@ -71,7 +72,7 @@ def _singular(word: str) -> str:
 
 
 def terms(text: str) -> Terms:
-    """What a text says: stems, pairs of Chinese characters and ``#concept``, each with how often it is said."""
+    """What a text says and how often: stems, pairs of characters where there are no blanks, and ``#concept``."""
     found: dict[str, float] = {}
     _say(found, text, 1.0)
     return found
@@ -143,7 +144,7 @@ class Fit:
     def scores(self, prompt: str) -> list[float]:
         """For each skill, in the order in which they were given; 0 where nothing fits."""
         scores = [0.0] * self._count
-        for term, count in _first(terms(prompt).items(), _TERMS):
+        for term, count in _first(terms(prompt[:_PROMPT]).items(), _TERMS):
             postings = self._postings.get(term)
             if postings is None:
                 continue

@@ -286,3 +286,19 @@ def test_a_prompt_finds_a_skill_of_the_other_language(tmp_path: Path, prompt: st
     for name in ("b", "c", "d"):
         put(tmp_path, f"a/{name}", "Writes the minutes of a meeting. 写会议纪要")
     assert set(index(tmp_path, prompt).described[:2]) == {"database-backup", "zh"}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "name"),
+    [("毎晩データベースをバックアップする", "ja"), ("매일 밤 데이터베이스를 백업해 줘", "ko")],
+)
+def test_other_writing_without_blanks_is_matched_by_pairs(tmp_path: Path, prompt: str, name: str) -> None:
+    put(tmp_path, "a/ja", "データベースのバックアップを取る")
+    put(tmp_path, "a/ko", "데이터베이스 백업")
+    put(tmp_path, "a/en", "Waters the plants.")
+    assert index(tmp_path, prompt).described[0] == name
+
+
+def test_a_prompt_of_any_length_is_answered_at_once(thousand: SkillLibrary) -> None:
+    fits = SkillIndexer().search(thousand, "back up the postgres database " + "lorem ipsum dolor " * 200_000)
+    assert fits[0].fit > 0
