@@ -162,6 +162,24 @@ def test_a_report_of_a_run_that_was_stopped_counts_all_its_calls(tmp_path: Path)
     assert "40 model calls, 40 tool calls (0 failed)" in ended.text
 
 
+def test_what_is_reserved_after_a_compaction_is_that_of_the_shorter_request(tmp_path: Path) -> None:
+    class Purse:
+        reserved: list[int] = []  # noqa: RUF012  # one test's
+
+        def reserve(self, *, model: str, tokens_input: int, tokens_output: int) -> str:
+            self.reserved.append(tokens_input)
+            return "r"
+
+        def settle(self, *_: object, **__: object) -> None:
+            pass
+
+    replies = [counted(99, 90_000), DONE]
+    it = small(tmp_path, replies, LOOK, window=100_000, messages=history(20), purse=Purse())
+    assert it.go().stop is StopReason.FINAL
+    assert compacted(it) == ["summary"]
+    assert Purse.reserved[1] < Purse.reserved[0] < 10_000, "not what the provider counted of the request before"
+
+
 # --- flush and summary ------------------------------------------------------------------------------------------------
 
 
