@@ -21,6 +21,7 @@ _MESSAGES = (
     (r'no skill "(.*)" in the archive', r"归档中没有技能“\1”"),
     (r"there is a skill (\S+) already", r"已有技能 \1"),
     (r"(\S+) is pinned", r"\1 已锁定"),
+    (r"(\S+) is no copy of a shipped skill", r"\1 不是附带技能的副本"),
     (r"(\S+@\d+) was made by a person; only what runs learned is rejected", r"\1 是人改的；只能退回运行学到的内容"),
     (r"(\S+@\d+) is taken back already", r"\1 已经退回"),
     (rf'no ({_THING}) "([^"]*)"', r"没有<?>“\2”"),

@@ -7,6 +7,7 @@ person likes). Entries are parted by a line with a section sign alone; they are 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -19,6 +20,7 @@ from hermes_cron.errors import MemoryDelimiterInContent, MemoryFull, NameAmbiguo
 MOST_OPERATIONS = 20
 """Of one call."""
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NEAR = 3
 _SHORT = 80
 
@@ -107,7 +109,8 @@ def shown(entry: str) -> str:
 
 def content(text: str) -> str:
     """The entry as it will be read back. Raises ``MemoryDelimiterInContent``, and ``Usage`` for nothing at all."""
-    entry = "\n".join(lines(text.encode("utf-8", "replace").decode("utf-8").replace("\ufeff", ""))).strip()
+    encodable = text.encode("utf-8", "replace").decode("utf-8").replace("\ufeff", "")
+    entry = _CONTROLS.sub("", "\n".join(lines(encodable))).strip()
     if not entry:
         raise Usage("an entry of the memory must say something", hint="remove takes an entry away")
     if any(line.strip() == SIGN for line in lines(entry)):

@@ -79,9 +79,15 @@ def test_bytes_that_are_no_utf8_survive_a_change_beside_them() -> None:
 
 
 ENTRIES = st.lists(
-    st.text(st.sampled_from(["§", "\n", "\r", " ", "a", "安", "\u3000", "\x0b", "\u2028", "\ufeff"]), min_size=1),
+    st.text(
+        st.sampled_from(["§", "\n", "\r", " ", "a", "安", "\u3000", "\x0b", "\x00", "\u2028", "\ufeff"]), min_size=1
+    ),
     max_size=6,
 )
+
+
+def test_what_would_move_a_cursor_or_end_a_text_is_left_out() -> None:
+    assert content("a\x1b[2Jb\x00\tc\r\nd\x85") == "a[2Jb\tc\nd"
 
 
 @given(ENTRIES)
