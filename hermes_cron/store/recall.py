@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from hermes_cron.domain.compaction import How
 from hermes_cron.domain.recall import From, Passage
@@ -18,6 +18,11 @@ _runs = RunRow.__table__  # type: ignore[attr-defined]
 _sessions = SessionRow.__table__  # type: ignore[attr-defined]
 _messages = MessageRow.__table__  # type: ignore[attr-defined]
 
+_COLUMNS = (
+    _sessions.c.id, _messages.c.seq, _messages.c.body,
+    _runs.c.id.label("run_id"), _runs.c.job_name, _runs.c.state, _runs.c.ended_at,
+)  # fmt: skip
+_MAIN = _runs.join(_sessions, (_sessions.c.run_id == _runs.c.id) & (_sessions.c.kind == "main"))
 _LAST = (
     select(func.max(_messages.c.seq))
     .where(_messages.c.session_id == _sessions.c.id, _messages.c.role == "assistant", _messages.c.body.is_not(None))
@@ -25,31 +30,34 @@ _LAST = (
     .scalar_subquery()
 )
 _SAID = (
-    select(
-        _sessions.c.id, _messages.c.seq, _messages.c.body,
-        _runs.c.id.label("run_id"), _runs.c.job_name, _runs.c.state, _runs.c.ended_at,
-    )
-    .select_from(_runs.join(_sessions, _sessions.c.run_id == _runs.c.id).join(
-        _messages, _messages.c.session_id == _sessions.c.id
-    ))
-    .where(
-        _runs.c.ended_at.is_not(None), _sessions.c.kind == "main", _messages.c.body.is_not(None),
-        or_(
-            _messages.c.seq == _LAST,
-            (_messages.c.role == "compaction") & _messages.c.tool.in_([How.SUMMARY, How.DIGEST]),
-        ),
-    )
-    .order_by(_runs.c.ended_at.desc(), _messages.c.seq.desc())
+    select(*_COLUMNS)
+    .select_from(_MAIN.join(_messages, (_messages.c.session_id == _sessions.c.id) & (_messages.c.seq == _LAST)))
+    .where(_runs.c.ended_at.is_not(None))
+    .order_by(_runs.c.ended_at.desc())
     .limit(bindparam("many"))
-)  # fmt: skip
+)
+_NEWEST = (
+    select(_runs.c.id)
+    .where(_runs.c.ended_at.is_not(None))
+    .order_by(_runs.c.ended_at.desc())
+    .limit(bindparam("compacted"))
+)
+_SUMMED_UP = (
+    select(*_COLUMNS)
+    .select_from(_MAIN.join(_messages, _messages.c.session_id == _sessions.c.id))
+    .where(_runs.c.id.in_(_NEWEST), _messages.c.role == "compaction", _messages.c.tool.in_([How.SUMMARY, How.DIGEST]))
+)
+_COMPACTED = 200
+"""The newest runs whose compactions are looked for: that reads every message of theirs."""
 
 
 def sessions(conn: Connection, redact: Callable[[str], str], *, many: int, most: int) -> Iterator[Passage]:
-    """What the newest ended runs said last, and the summaries their sessions were compacted into; the newest first.
+    """What the newest ended runs said last, and the summaries that long ones were compacted into; the newest first.
 
     ``most`` characters of each, redacted by what the vault holds now.
     """
-    for row in conn.execute(_SAID, {"many": many}):
+    rows = [*conn.execute(_SAID, {"many": many}), *conn.execute(_SUMMED_UP, {"compacted": min(many, _COMPACTED)})]
+    for row in sorted(rows, key=lambda row: (row.ended_at, row.seq), reverse=True):
         text = redact(text_of(json.loads(row.body)))[:most].strip()
         if text:
             yield Passage(
