@@ -25,6 +25,7 @@ SHIPPED = ("jobs", "skills", "memories", "dashboards")
 NEEDED = {
     "hermes_cron/py.typed",
     "hermes_cron/models/prices.toml",
+    "hermes_cron/models/windows.toml",
     "hermes_cron/store/migrations/0001_initial.sql",
     "hermes_cron/shipped/skills/databases/inspect-database/SKILL.md",
     "hermes_cron/shipped/skills/databases/inspect-database/playbook.postgresql.yaml",
