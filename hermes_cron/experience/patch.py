@@ -24,9 +24,12 @@ PREVIEW = 500
 
 _BOM = "\ufeff"
 _ENDS = re.compile(r"\r\n|\r|\n")
-_ESCAPES = {r"\r\n": "\n", r"\n": "\n", r"\t": "\t", r"\"": '"', r"\'": "'"}
-_ESCAPED = re.compile(r"\\r\\n|\\[nt\"']")
-_DRIVE = re.compile(r"(?:\b[A-Za-z]:|\\\\[\w.-]+)\\")
+_ESCAPES = {r"\\": "\\", r"\r\n": "\n", r"\n": "\n", r"\t": "\t", r"\"": '"', r"\'": "'"}
+_ESCAPED = re.compile(r"\\\\|\\r\\n|\\[nt\"']")
+_PATH = re.compile(
+    r"(?:\b[A-Za-z]:|(?<!\\)\\\\[\w.-]+)\\"  # a drive, a share, or a file's name at the end
+    r"|\w\\(?:[\w.-]+\\)*[\w-]+\.(?:bat|cmd|com|exe|dll|msi|ps1|ini|inf|reg|cfg|conf|log|txt|md|py|sh|json|ya?ml)\b"
+)
 _PLACES_TOLD = 10
 
 
@@ -103,7 +106,7 @@ class _Found:
 
 
 def _found(file: _File, old: str, new: str, *, replace_all: bool) -> _Found:
-    meant = _unescaped(old, new) if _ESCAPED.search(old) else None
+    meant = _unescaped(old, new, file) if _ESCAPED.search(old) else None
     for how, (wanted, put), look in (
         (How.EXACT, (old, new), _exact),
         (How.ESCAPES, meant or ("", ""), _exact),
@@ -111,8 +114,8 @@ def _found(file: _File, old: str, new: str, *, replace_all: bool) -> _Found:
         (How.ESCAPES, meant or ("", ""), _blanks),
     ):
         if wanted.strip() and (spans := look(file.plain, wanted)):
-            if how is How.ESCAPES:
-                _refuse_paths(put, new, file.shown)
+            if put is None:
+                raise _two_readings(file.shown)
             return _whole_lines(file, spans, how, wanted, put)
     if replace_all or meant is not None or len(old) > FUZZY_CHARACTERS:
         raise file.no_match(old)
@@ -164,24 +167,44 @@ def _fuzzy(file: _File, old: str) -> _Span:
     return _Span(starts[best.first], starts[best.last - 1] + len(lines[best.last - 1]))
 
 
-def _unescaped(old: str, new: str) -> tuple[str, str]:
-    """Both, with the escapes that ``old`` has made what they stand for; others in ``new`` are its own."""
+def _unescaped(old: str, new: str, file: _File) -> tuple[str, str | None]:
+    """Both, with the escapes that ``old`` has made what they stand for; others in ``new`` are its own.
+
+    So is what stands in the file as it is written. None where a line end could be part of a path.
+    """
     kinds = set(_ESCAPED.findall(old))
     kinds |= {r"\n"} if r"\r\n" in kinds else set()
+    two_readings = False
 
-    def plain(text: str) -> str:
-        return _ESCAPED.sub(lambda found: _ESCAPES[found[0]] if found[0] in kinds else found[0], text)
+    def meant(found: re.Match[str]) -> str:
+        nonlocal two_readings
+        if found[0] not in kinds:
+            return found[0]
+        word = _word_around(found.string, found.span())
+        if found[0] != r"\\" and found.string is new:
+            if word in file.plain:
+                return found[0]
+            two_readings = two_readings or (r"\\" not in kinds and _PATH.search(word) is not None)
+        return _ESCAPES[found[0]]
 
-    return plain(old), plain(new)
+    wanted, put = (_ESCAPED.sub(meant, text) for text in (old, new))
+    return wanted, None if two_readings else put
 
 
-def _refuse_paths(put: str, new: str, shown: str) -> None:
+def _word_around(text: str, span: tuple[int, int]) -> str:
+    """What stands there between blanks."""
+    before, after = text[: span[0]].rsplit(maxsplit=1), text[span[1] :].split(maxsplit=1)
+    head = before[-1] if before and not text[span[0] - 1].isspace() else ""
+    tail = after[0] if after and not text[span[1]].isspace() else ""
+    return head + text[span[0] : span[1]] + tail
+
+
+def _two_readings(shown: str) -> PatchAmbiguous:
     """``C:\\new`` beside line ends that were written as a backslash and an n: either reading damages the other."""
-    if put != new and _DRIVE.search(new):
-        raise PatchAmbiguous(
-            f"{shown}: in the new text a backslash and a letter may be a line end or part of a path",
-            hint="write line ends as line ends, in `old` and in `new`",
-        )
+    return PatchAmbiguous(
+        f"{shown}: in the new text a backslash and a letter may be a line end or part of a path",
+        hint="write line ends as line ends, in `old` and in `new`",
+    )
 
 
 # --- what stands there then -------------------------------------------------------------------------------------------

@@ -76,9 +76,26 @@ def test_c143_other_escapes_of_the_replacement_are_its_own() -> None:
     assert done("a\r\nb\r\n", r"a\r\nb", r"A\r\nB") == "A\r\nB\r\n"
 
 
-def test_c143_a_path_and_a_line_end_that_look_the_same_are_refused() -> None:
+@pytest.mark.parametrize(
+    "new",
+    [r"C:\new\nb", r"a\nrun C:\tools\x.exe", r"a\nrun bin\new.bat", r"a\n\\host\new share", r"a\nsee .\docs\notes.txt"],
+)
+def test_c143_a_path_and_a_line_end_that_look_the_same_are_refused(new: str) -> None:
     with pytest.raises(PatchAmbiguous, match="a backslash and a letter"):
-        done("a\nb\n", r"a\nb", r"C:\new\nb")
+        done("a\tx\nb\n", r"a\tx\nb", new)
+
+
+def test_c143_a_path_that_stands_in_the_file_is_known_as_one() -> None:
+    text = "run bin\\new.bat first\na\nb\n"
+    with pytest.raises(PatchAmbiguous):
+        done(text, r"a\nb", r"run bin\new.bat\nb")  # together they are a word that the file has not
+    assert done(text, r"a\nb", r"run bin\new.bat twice\nb") == text.replace("a\n", "run bin\\new.bat twice\n")
+
+
+def test_c143_a_backslash_that_was_doubled_is_one_again() -> None:
+    text = "copy C:\\old\\data\nend\n"
+    assert done(text, r"copy C:\\old\\data", r"copy C:\\new\\data") == "copy C:\\new\\data\nend\n"
+    assert done(text, r"copy C:\\old\\data\nend", r"copy C:\\new\\data\nend") == "copy C:\\new\\data\nend\n"
 
 
 def test_c144_a_path_in_the_replacement_stays() -> None:
