@@ -58,9 +58,11 @@ def test_line_ends_a_mark_and_modes_stay(rig: Rig) -> None:
     assert rig.tree()[f"{NAME}/scripts/a.sh"] == (0o100755, b"#!/bin/sh\necho new\n")
 
 
-def test_another_indent_still_matches(rig: Rig) -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_another_indent_still_matches(rig: Rig, end: str) -> None:
+    rig.put(f"{NAME}/SKILL.md", SKILL.replace("\n", end))
     rig.done(action="patch", old="1. Build the image:\n  - docker build -t app .", new="1. Build the image:\n  - make")
-    assert "1. Build the image:\n   - make\n   - docker push app\n" in rig.text()
+    assert rig.text() == SKILL.replace("docker build -t app .", "make").replace("1.9", "1.10").replace("\n", end)
 
 
 def test_an_absent_text_shows_the_beginning_of_the_file(rig: Rig) -> None:
