@@ -69,16 +69,14 @@ class MetricsDesk:
         return tuple(sorted({name_of(library, skill) for skill in library.all() if skill.fault is None}))
 
     def _memory(self) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
-        settings = self._app.settings_now.memory
-        limits = {"memory": settings.memory_chars, "user": settings.user_chars}
-        files = {"memory": "MEMORY.md", "user": "USER.md"}
-        chars = {}
-        for store, name in files.items():
-            path = self._app.home.memories / name
-            chars[store] = len(path.read_text(encoding="utf-8-sig", errors="replace")) if path.is_file() else 0
+        from hermes_cron.experience.memory import Target
+
+        files = [self._app.memory.kept(target) for target in Target]
         return {
-            "hermes_cron_memory_chars": {(("store", store),): float(count) for store, count in chars.items()},
-            "hermes_cron_memory_limit_chars": {(("store", store),): float(most) for store, most in limits.items()},
+            "hermes_cron_memory_chars": {
+                (("store", kept.target.value),): float(kept.memory.characters) for kept in files
+            },
+            "hermes_cron_memory_limit_chars": {(("store", kept.target.value),): float(kept.limit) for kept in files},
         }
 
     def _history(self) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
