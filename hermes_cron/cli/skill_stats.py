@@ -90,30 +90,34 @@ def _lines(library: SkillLibrary, known: Mapping[str, SkillRecord]) -> dict[str,
             name = name_of(library, skill)
             found[name] = record_of(known, skill, name)
             seen |= {name, skill.qualified}
-    found |= {name: record for name, record in known.items() if name not in seen}
+    for name in known.keys() - seen:
+        bare = name.rpartition("/")[2]  # of one that is gone nobody can tell which of its names is unique
+        found[bare] = found.get(bare, UNKNOWN) + known[name]
     return dict(sorted(found.items(), key=lambda item: (-item[1].uses, -item[1].views, item[0])))
 
 
 def _one(state: Cli, library: SkillLibrary, name: str) -> None:
     from hermes_cron.experience.skill_index import name_of
 
-    text = _TEXTS[state.lang]
+    known = state.app.skill_reading.records()
     try:
         skill = library.get(name)
         names = {name_of(library, skill), skill.qualified}
-    except NotFound:  # gone since; what runs made of it is still known
-        names = {name}
+    except NotFound:
+        names = {each for each in known if name in (each, each.rpartition("/")[2])}
+        if not names:  # else it is gone since, and what runs made of it is still known
+            raise
+    text = _TEXTS[state.lang]
     jobs = {job or text["no_job"]: record for job, record in state.app.skill_reading.by_job(names).items()}
-    known = state.app.skill_reading.records()
     total = sum((known[each] for each in sorted(names & known.keys())), start=UNKNOWN)
     if state.json:
         by_job = [{"job": job, **as_json(record)} for job, record in jobs.items()]
         state.emit_json({"name": name, **as_json(total), "jobs": by_job})
-    elif jobs or total != UNKNOWN:
+    elif total == UNKNOWN:
+        state.out(text["never"].format(skill=output.one_line(name)))
+    else:
         _table(state, "job", jobs)
         state.out(text["sum"].format(patches=total.patches, rewrites=total.rewrites))
-    else:
-        state.out(text["never"].format(skill=output.one_line(name)))
 
 
 def _table(state: Cli, first: str, lines: Mapping[str, SkillRecord]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -193,3 +194,10 @@ def test_stats_tell_uses_views_and_changes_as_a_run_made_them(home: Home, run_cl
     assert "runs that used it: 1, went well: 1 of 1; last " in run_cli("skills", "show", "fine").out
     assert "1 (100%)" in run_cli("skills", "list").out
     assert run_cli("skills", "stats", "other").out == "No run has used other yet.\n"
+    shutil.rmtree(home.skills / "x" / "fine")
+    gone = json.loads(run_cli("skills", "stats", "fine", "--json").out)
+    assert (gone["use_count"], gone["patch_count"]) == (1, 1), "runs remember it"
+    names = [each["name"] for each in json.loads(run_cli("skills", "stats", "--json").out)["skills"]]
+    assert (names[0], names.count("fine"), "x/fine" in names) == ("fine", 1, False)
+    unknown = run_cli("skills", "stats", "othr")
+    assert (unknown.rc, "did you mean other?" in unknown.err) == (3, True)
