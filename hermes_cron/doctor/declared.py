@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from hermes_cron.doctor.finding import Finding, Patient, failure, fine, warning
 from hermes_cron.errors import ConfigError, HermesCronError, SecretInPlainSight, VaultError
+from hermes_cron.memory_providers import NONE
 from hermes_cron.settings import Settings
 
 MOST = 5
@@ -20,6 +21,16 @@ def settings(patient: Patient) -> Iterator[Finding]:
         yield failure("error", f"${{EDITOR:-vi}} {shlex.quote(str(patient.home.config))}", error=error.message)
         return
     yield fine("settings", zone=found.timezone)
+    yield from _second_memory(patient, found)
+
+
+def _second_memory(patient: Patient, settings: Settings) -> Iterator[Finding]:
+    """Runs go on without one whose engine is not there, and say so; nobody may have read that."""
+    if settings.memory.provider == NONE:
+        return
+    for provider in patient.app.recall.providers():
+        if provider.name == settings.memory.provider and provider.lacks is not None:
+            yield warning("recall", provider.lacks, provider=provider.name)
 
 
 def vault(patient: Patient) -> Iterator[Finding]:

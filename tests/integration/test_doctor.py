@@ -23,6 +23,7 @@ from hermes_cron.doctor import places
 from hermes_cron.doctor.examine import CHECKS
 from hermes_cron.doctor.finding import Patient
 from hermes_cron.home import Home
+from hermes_cron.recall import local
 from hermes_cron.settings import Environment, Settings
 from hermes_cron.testing import FixedClock
 from hermes_cron.wiring import App
@@ -190,6 +191,19 @@ def test_settings_that_cannot_be_read(sound: Home, run_cli: RunCli) -> None:
     assert "config.toml:2: unknown key" in found["fact"]
     follow(found["command"], sound)
     well(run_cli)
+
+
+def test_a_second_memory_without_its_engine(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.config.write_text('timezone = "UTC"\n[memory]\nprovider = "local"\n')
+    settings = Settings.load(home)
+    clock = FixedClock(datetime(2026, 12, 1, 12, tzinfo=UTC))
+    patient = Patient(
+        home=home, env=Environment(), clock=clock, settings=settings, app=App(home, settings, clock)
+    )  # fmt: skip
+    assert [finding.fact for finding in CHECKS["settings"](patient)] == ["settings"]
+    monkeypatch.setattr(local, "_MODULE", "no_such_engine")
+    said, told = CHECKS["settings"](patient)
+    assert (said.fact, told.fact, told.command) == ("settings", "recall", "pip install 'hermes-cron[recall]'")
 
 
 def test_a_secret_that_is_named_and_not_kept(sound: Home, run_cli: RunCli) -> None:
