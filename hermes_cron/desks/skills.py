@@ -145,10 +145,13 @@ class SkillDesk:
             kind=Kind.SKILL,
             name=plan.name,
             change=plan.change,
-            reason=f"skill {plan.name} {plan.change}: {plan.reason}",
+            reason=self._app.redact(f"skill {plan.name} {plan.change}: {plan.reason}"),
             lines=lines,
             edits=edits,
-            details={"operations": [_plain(each) for each in operations], "because": plan.reason},
+            details={
+                "operations": [{**_plain(each), "reason": self._app.redact(each.reason)} for each in operations],
+                "because": self._app.redact(plan.reason),
+            },
         ), last
 
     def _stopped(self, author: Author, key: str, error: HermesCronError) -> ToolOutput:

@@ -276,6 +276,11 @@ def test_no_secret_comes_into_a_skill(rig: Rig, secret: str) -> None:
     error = rig.refused(action="patch", old="docker push app", new=f"docker login -p {secret}")
     assert error["code"] == "SecretInPlainSight"
     assert secret not in json.dumps(error)
+    rig.done(**{**PATCH, "reason": f"the login is {secret}"})
+    (row,) = rig.rows()
+    head = rig.app.snapshots.head()
+    assert head is not None
+    assert secret not in f"{head.reason} {row.reason} {json.dumps(row.details)}"
 
 
 def test_a_yes_to_a_proposal_does_what_was_proposed(rig: Rig) -> None:
