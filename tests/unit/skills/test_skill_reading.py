@@ -14,6 +14,7 @@ from hermes_cron.domain.skill_use import SkillRecord
 from hermes_cron.home import Home
 from hermes_cron.store import endings, security, skill_uses
 from tests.runner_rig import NOON, Rig
+from tests.skill_probes import CHECK_PROBES, write_library
 
 JOB = "---\nschedule: every day 9am\nmodel: m\n---\nroll the thing out\n"
 RUN = Author(actor="run", run_id="r0000001", job_name="j", session_id="s")
@@ -212,3 +213,17 @@ def test_a_hundred_skills_cost_an_index_and_no_text_before_it_is_viewed(rig: Rig
     assert index.text in whole
     assert "unmistakable" not in whole
     assert system() == whole, "the same home and prompt, the same bytes"
+
+
+def test_of_a_thousand_skills_a_run_has_the_right_one_in_its_prompt_or_by_one_call(rig: Rig) -> None:
+    """The issue's check 5, by what the model reads."""
+    write_library(rig.home.skills)
+    for probe in CHECK_PROBES:
+        index = rig.app.skill_reading.index(probe.prompt, ())
+        assert len(index.text) <= 8_000
+        assert (
+            f"- {probe.skill}: " in index.text
+            or f"- {probe.skill}: " in rig.app.skill_reading.listing(probe.prompt).text
+        ), probe.prompt
+    assert len(rig.app.skill_reading.listing(None).text) < 8_000
+    assert all(f"- {probe.skill}: " in rig.app.skill_reading.listing(probe.skill).text for probe in CHECK_PROBES)
