@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 UNSEEN = timedelta(minutes=15)
 """How long a file is thought to lie open in an editor."""
 TOLD = timedelta(hours=24)
-_COMMITS = 500
+_COMMITS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,8 @@ from tests.conftest import clean_env
 
 WRITERS = 8
 EACH = 50
+SAVES = 60
+"""At most: what is told of a save is looked for among the newest thousand changes."""
 ENTRY = re.compile(r"w\d \d+|hand \d+|before")
 LIMIT_S = 240.0
 
@@ -81,7 +83,7 @@ class Editor(threading.Thread):
         self.saves = 0
 
     def run(self) -> None:
-        while not self.done.wait(0.15):
+        while self.saves < SAVES and not self.done.wait(0.15):
             text = self.path.read_text("utf-8")
             draft = self.path.parent / ".MEMORY.md.swp"
             draft.write_text(f"{text.rstrip()}\n§\nhand {self.saves}\n", encoding="utf-8")
