@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hermes_cron.cli import output
@@ -34,11 +34,18 @@ _LINE = 300
 
 def here(state: Cli, run_id: str) -> None:
     """Look back at the run if that is due and no scheduler lives that will."""
-    reviews = state.app.reviews
-    if state.app.serving() or not reviews.waiting(run_id):
+    if state.app.serving() or not state.app.reviews.waiting(run_id):
         return
     texts = _TEXTS[state.lang]
     state.note(texts["begin"])
+    rows, _ = carried_out(state, run_id)
+    for row in rows:
+        state.note(_told(row, texts))
+
+
+def carried_out(state: Cli, run_id: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
+    """The rows of the run's looks back after those that were due, and whether Ctrl-C left one to the next scheduler:
+    after its present step, or asked twice at once. What is told of what was learned is sent."""
     cancel = threading.Event()
 
     def stop(_number: int, _frame: object) -> None:
@@ -48,13 +55,12 @@ def here(state: Cli, run_id: str) -> None:
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        rows = reviews.here(run_id, cancel)
+        rows = state.app.reviews.here(run_id, cancel)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for row in rows:
-        state.note(_told(row, texts))
     state.app.send_now(run_id)
+    return rows, cancel.is_set()
 
 
 def _told(row: Mapping[str, Any], texts: Mapping[str, str]) -> str:

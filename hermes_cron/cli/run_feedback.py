@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hermes_cron.cli import output, run_learned
+from hermes_cron.cli import look_back, output, run_learned
 from hermes_cron.cli.context import Cli, cli
 
 if TYPE_CHECKING:
@@ -57,7 +55,7 @@ def feedback(
         state.note(texts["serving"].format(id=said.run_id))
         return 0
     state.note(texts["here"])
-    left = _look_back(state, said.run_id)
+    _, left = look_back.carried_out(state, said.run_id)
     taught = state.app.runs.taught(said.run_id)
     _told(state, said, taught)
     if left:
@@ -72,22 +70,3 @@ def _told(state: Cli, said: Said, taught: Taught) -> None:
     if state.json:
         known = {"id": said.number, "by": said.by, "at": said.at, "text": said.text, "review": said.review}
         state.emit_json({"run_id": said.run_id, "said": known, **run_learned.as_json(taught)})
-
-
-def _look_back(state: Cli, run_id: str) -> bool:
-    """Whether Ctrl-C ended it: after its present step, or asked twice at once."""
-    cancel = threading.Event()
-
-    def stop(_number: int, _frame: object) -> None:
-        if cancel.is_set():
-            raise KeyboardInterrupt
-        cancel.set()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        state.app.reviews.here(run_id, cancel)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    state.app.send_now(run_id)
-    return cancel.is_set()
