@@ -132,7 +132,10 @@ memory_turns = 2
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """What a run's transcript says of it. ``commands`` in order, with whether each was ok."""
+    """What a run's transcript says of it. ``commands`` in order, with whether each was ok.
+
+    ``cached`` is the share of the tokens it sent that the provider had read before.
+    """
 
     project: str
     run: str
@@ -140,6 +143,7 @@ class Deployed:
     calls: int
     errors: int
     commands: tuple[tuple[str, bool], ...]
+    cached: float
     learned: tuple[Learned, ...] = ()
 
 
@@ -221,6 +225,7 @@ class World:
             calls=len(calls),
             errors=sum(not step["ok"] for step in calls),
             commands=tuple((_command(step), bool(step["ok"])) for step in calls),
+            cached=row["tokens_cached"] / row["tokens_input"],
             learned=taught,
         )
 

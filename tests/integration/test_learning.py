@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.learning_policy import PrefixCache
 from tests.learning_world import MIRROR, PROJECTS, REGISTRY, Deployed, World, stable, world
 
 SKILL = "operations/deploy-project"
@@ -124,6 +125,28 @@ def test_each_request_is_the_one_before_with_messages_added(story: Story) -> Non
     conversations = story.world.conversations()
     assert len(conversations) >= 5 + 4
     assert [stable(bodies) for bodies in conversations] == [[True] * (len(bodies) - 1) for bodies in conversations]
+
+
+def test_most_of_what_a_run_sends_was_read_before_because_its_prompt_stands(story: Story) -> None:
+    """With a memory that is read anew for each call, what it says would no longer be where it was."""
+    first = story.runs["shop"]
+    assert first.cached >= 0.8
+    (bodies,) = [
+        bodies
+        for bodies in story.world.conversations()
+        if len(bodies) == first.calls + 1 and b"Deploy shop" in bodies[0]
+    ]
+    frozen, thawed = PrefixCache(), PrefixCache()
+    shares = []
+    for cache, change in ((frozen, lambda number: b""), (thawed, lambda number: f"fact {number}".encode())):
+        bills = [
+            cache.usage(body.replace(b"(nothing yet)", b"(nothing yet)" + change(number)).decode())
+            for number, body in enumerate(bodies)
+        ]
+        read = sum(bill["prompt_tokens"] for bill in bills)
+        shares.append(sum(bill["prompt_tokens_details"]["cached_tokens"] for bill in bills) / read)
+    assert shares[0] == pytest.approx(first.cached, abs=0.1)
+    assert shares[1] < shares[0] - 0.1
 
 
 def test_each_version_of_the_skill_says_which_run_it_came_from(story: Story) -> None:

@@ -16,6 +16,7 @@ from hermes_cron.domain.transcript import ModelReply, ModelRequest
 from hermes_cron.home import Home
 from hermes_cron.runner.guidance import LIST, MANAGE, MEMORY, VIEW, guidance
 from hermes_cron.runner.prompt import Remembered, SkillText, joined, system_blocks
+from hermes_cron.store.runs import Start
 from hermes_cron.testing import ScriptedModel
 from tests.runner_rig import NOON, Rig
 
@@ -186,6 +187,29 @@ def test_a_run_that_is_gone_on_with_has_the_prompt_that_it_began_with(rig: Rig) 
     rig.anew()
     assert rig.execute(rig.again(begun, outcome), ["done"]).state is RunState.OK
     assert systems(rig) == before
+
+
+def test_a_hundred_skills_make_the_index_longer_and_nothing_else(rig: Rig) -> None:
+    few = sizes(rig)
+    for number in range(100):
+        folder = rig.home.skills / "office" / f"skill-{number:03}"
+        folder.mkdir(parents=True)
+        body = SKILL.replace("mail-queue", folder.name) + "1. One more line of many.\n" * 200
+        (folder / "SKILL.md").write_text(body)
+    rig.anew()
+    many = sizes(rig)
+    assert {name for name in many if many[name] != few[name]} == {"skill index"}
+    assert many["skill index"] <= 8_000
+    rig.execute(rig.begin(JOB), [{"tool_calls": [{"name": "skill_view", "arguments": {"name": "skill-042"}}]}, "done"])
+    assert "One more line" not in systems(rig)[0]
+    assert "One more line" in str(rig.model.requests[1].messages[-1]["content"])
+
+
+def sizes(rig: Rig) -> dict[str, int]:
+    """Of what a run would send first, as ``run --dry-run`` tells it."""
+    job = rig.begin(JOB.replace("mail queue", "relay")).job
+    found: dict[str, int] = rig.app.runs.preview(Start(job=job, job_uid=None, actor="test"))["bytes"]
+    return found
 
 
 def test_the_same_home_gives_the_same_bytes(rig: Rig) -> None:
