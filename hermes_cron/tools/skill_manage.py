@@ -32,13 +32,13 @@ _NEW = "for patch: what stands there then; empty removes it"
 _EVERY = "for patch: replace every place where `old` stands"
 
 
-class Operation(Arguments):
-    action: Action = Field(description=_ACTION)
-    file: str | None = Field(default=None, description=_FILE, max_length=300)
-    content: str | None = Field(default=None, description=_CONTENT)
-    old: str | None = Field(default=None, description=_OLD)
-    new: str | None = Field(default=None, description=_NEW)
-    replace_all: bool = Field(default=False, description=_EVERY)
+class Operation(Arguments):  # said once, in SkillManage: the schema goes out with every call of every run
+    action: Action
+    file: str | None = Field(default=None, max_length=300)
+    content: str | None = None
+    old: str | None = None
+    new: str | None = None
+    replace_all: bool = False
 
 
 class SkillManage(Arguments):
@@ -58,7 +58,9 @@ class SkillManage(Arguments):
         ),
     )
     operations: list[Operation] | None = Field(
-        default=None, max_length=_MOST, description="instead of an action: several on this skill, all of them or none"
+        default=None,
+        max_length=_MOST,
+        description="instead of an action: several on this skill, all of them or none, with the members above",
     )
 
 
