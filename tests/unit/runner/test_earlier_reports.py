@@ -95,6 +95,19 @@ def test_only_reports_that_were_not_found_wrong(rig: Rig) -> None:
     assert "nonsense" not in said
 
 
+def test_a_run_that_failed_has_no_report(rig: Rig) -> None:
+    uid = known(rig, "weekly")
+    run(rig, uid, "the last good one")
+    taken = rig.begin(job("limits: {iterations: 1}"), name="weekly", uid=uid)
+    outcome = rig.execute(taken, [{"tool_calls": [{"name": "now", "arguments": {}}]}])
+    assert outcome.state is RunState.BUDGET_EXHAUSTED
+    now = rig.clock.advance(timedelta(hours=1))
+    rig.app.store.write(lambda conn: endings.end(conn, taken, outcome, now, ran=timedelta(seconds=1)))
+    said = asked(rig, uid, "context: {own: 5}")
+    assert "the last good one" in said
+    assert said.count("<data") == 1
+
+
 def test_a_first_run_is_told_that_there_is_none(rig: Rig) -> None:
     assert "(there is no earlier report yet)" in asked(rig, known(rig, "weekly"), "context: {own: last}")
 
