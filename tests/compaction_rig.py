@@ -70,12 +70,19 @@ def task(text: str = TASK) -> Message:
     return {"role": "user", "content": text}
 
 
-def work(rows: Sequence[Row], *, window: int = 1_000, tokens: int | None = None, forced: bool = False) -> Work:
+def work(
+    rows: Sequence[Row],
+    *,
+    window: int = 1_000,
+    tokens: int | None = None,
+    forced: bool = False,
+    searchable: bool = True,
+) -> Work:
     from hermes_cron.domain.tokens import message_tokens
 
     count = sum(message_tokens(each.message) for each in sent(rows)) if tokens is None else tokens
     load = Load(tokens=count, window=window, soft=window // 2, hard=window * 85 // 100)
-    return Work(session_id="s1", rows=rows, load=load, forced=forced)
+    return Work(session_id="s1", rows=rows, load=load, forced=forced, searchable=searchable)
 
 
 def says(text: str | None, why: str = "") -> Callable[[int, str, str], Said]:

@@ -60,7 +60,7 @@ class SummaryEngine:
         found = part(work, inside)
         if self._flushed(found).stopped:
             return ()
-        trims = [cut for each in inside if (cut := trimmed(each, work.session_id, left_alone(work.load.window)))]
+        trims = _trims(work, inside)
         if trims and _light(work, trims):
             return trims
         return self._stand_in(found, sum(tokens_of(each, work.scale) for each in inside), work.load)
@@ -104,7 +104,7 @@ def net(work: Work, ends: Ends) -> Sequence[Compacted]:
     as a digest, with a tail that gets shorter; last, what came just now is trimmed. The task stays word for word.
     """
     placed = sent(work.rows)
-    trims = [cut for each in placed if (cut := trimmed(each, work.session_id, left_alone(work.load.window)))]
+    trims = _trims(work, placed)
     newest = max((each.first for each in placed if each.message["role"] != "tool"), default=0)
     old = [cut for cut in trims if cut.first < newest]
     if (enough := _fewest(work, placed, old)) is not None:
@@ -118,6 +118,12 @@ def net(work: Work, ends: Ends) -> Sequence[Compacted]:
                 best = made
             tail //= 2
     return best
+
+
+def _trims(work: Work, placed: Sequence[Placed]) -> list[Compacted]:
+    most = left_alone(work.load.window)
+    cuts = (trimmed(each, work.session_id, most, searchable=work.searchable) for each in placed)
+    return [cut for cut in cuts if cut is not None]
 
 
 def _fewest(work: Work, placed: Sequence[Placed], trims: Sequence[Compacted]) -> Sequence[Compacted] | None:
@@ -155,6 +161,7 @@ def part(work: Work, inside: Sequence[Placed]) -> Middle:
         sent=inside,
         rows=[row for row in work.rows if row.covers is None and first <= row.seq <= last],
         language=language(task if isinstance(task, str) else ""),
+        searchable=work.searchable,
     )
 
 

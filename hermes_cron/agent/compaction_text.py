@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hermes_cron.agent.compaction_trim import failure, stub, stubs
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.compaction import How, Placed, Row
+from hermes_cron.domain.session import SEARCH_TOOL
 from hermes_cron.domain.template import fence
 from hermes_cron.domain.tokens import estimate_tokens
 from hermes_cron.domain.transcript import Message, calls_of
@@ -32,7 +33,8 @@ _TEXTS = {
     "en": {
         "nothing": "(nothing)",
         "intro": "Rows {first} to {last} of this session stood here and were compacted to make room. All of them are "
-        "kept: session_search reads around the anchor {session}:ROW. What is fenced tells what happened.",
+        "kept{read}. What is fenced tells what happened.",
+        "read": ": {tool} reads around the anchor {session}:ROW",
         "digest": "No summary could be made ({why}). This is a digest of the record, made without a model.",
         "record": "From the record: calls that changed something or failed",
         "earlier": "- ({n:,} earlier ones are left out)",
@@ -43,8 +45,8 @@ _TEXTS = {
     },
     "zh": {
         "nothing": "（无）",
-        "intro": "此处原为本会话第 {first} 至 {last} 行，为腾出空间已压缩。原文全部保留：用 session_search 读取锚点 "
-        "{session}:行号 附近的内容。围栏内说明发生了什么。",
+        "intro": "此处原为本会话第 {first} 至 {last} 行，为腾出空间已压缩。原文全部保留{read}。围栏内说明发生了什么。",
+        "read": "：用 {tool} 读取锚点 {session}:行号 附近的内容",
         "digest": "未能生成摘要（{why}）。以下由记录直接整理，未经模型。",
         "record": "来自记录：有改动或失败的调用",
         "earlier": "- （更早的 {n:,} 条从略）",
@@ -80,13 +82,15 @@ pass, never a secret. If there is nothing of that kind, answer: Nothing to save.
 class Middle:
     """What is to be compacted: as it is ``sent`` now, and every row that it stands for (``rows``).
 
-    ``session_id`` is where the rows are kept. ``language`` is that of the task.
+    ``session_id`` is where the rows are kept; ``searchable``: the run can read them there. ``language`` is that of the
+    task.
     """
 
     session_id: str
     sent: Sequence[Placed]
     rows: Sequence[Row]
     language: str
+    searchable: bool = False
 
     @property
     def first(self) -> int:
@@ -239,7 +243,8 @@ def _stand_in(middle: Middle, parts: Mapping[str, str], tokens: int, note: str) 
     blocks += [f"## {heads[name]}\n{fitted[name] or texts['nothing']}" for name in _SHARES]
     if ledger := _ledger(middle, tokens):
         blocks.append("\n".join([f"## {texts['record']}", *ledger]))
-    intro = texts["intro"].format(first=middle.first, last=middle.last, session=middle.session_id)
+    read = texts["read"].format(tool=SEARCH_TOOL, session=middle.session_id) if middle.searchable else ""
+    intro = texts["intro"].format(first=middle.first, last=middle.last, read=read)
     content = f"{intro}\n\n" + fence("\n\n".join(blocks), source="compaction")
     people = _people(middle)
     if people:

@@ -9,6 +9,7 @@ from typing import Any
 
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.compaction import Compacted, How, Placed, Row
+from hermes_cron.domain.session import SEARCH_TOOL
 from hermes_cron.domain.tool_call import reads_as_failure
 from hermes_cron.domain.transcript import Message, ToolCall, calls_of
 
@@ -16,6 +17,7 @@ _LEAST, _MOST = 400, 8_000  # characters of a result that are left alone
 _SUBJECT = ("action", "name", "path", "file", "command", "query", "sql", "url", "pattern")
 _SUBJECT_CHARS = 60
 _WHY_CHARS = 80
+_READ = f": {SEARCH_TOOL} reads around that anchor"
 _CODE = re.compile(r'"code":\s*"([^"]{1,80})"')
 _SAYS_FAILED = re.compile(r"\s*\[?(error|failed|failure|fatal|exception|traceback)\b", re.IGNORECASE)
 _BAD_STATES = frozenset({"error", "failed", "failure"})
@@ -26,8 +28,11 @@ def left_alone(window: int) -> int:
     return max(_LEAST, min(_MOST, window // 25))
 
 
-def trimmed(placed: Placed, session_id: str, most: int) -> Compacted | None:
-    """The row with a long result's middle left out; None for what is short enough, is trimmed or is no result."""
+def trimmed(placed: Placed, place: str, most: int, *, searchable: bool = False) -> Compacted | None:
+    """The row with a long result's middle left out; None for what is short enough, is trimmed or is no result.
+
+    ``place`` is the session in which the whole is kept; ``searchable``: whoever reads this can read that.
+    """
     content = placed.message.get("content")
     if placed.message["role"] != "tool" or placed.row.how is not None or not isinstance(content, str):
         return None
@@ -39,7 +44,7 @@ def trimmed(placed: Placed, session_id: str, most: int) -> Compacted | None:
     cut = len(content) - len(head) - len(tail)
     mark = (
         f"[... {cut:,} of {len(content):,} characters are left out here.{how} "
-        f"The whole is kept as {session_id}:{placed.first}: session_search reads around that anchor ...]"
+        f"The whole is kept as {place}:{placed.first}{_READ if searchable else ''} ...]"
     )
     message = {**placed.message, "content": f"{head}\n{mark}\n{tail}"}
     return Compacted(first=placed.first, last=placed.last, message=message, how=How.TRIM)

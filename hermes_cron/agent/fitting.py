@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from hermes_cron.agent.compaction import net
 from hermes_cron.agent.weight import Weight
 from hermes_cron.domain.compaction import Compacted, Ends, Load, Row, Work, sent, with_rows, wrong
+from hermes_cron.domain.session import SEARCH_TOOL
 from hermes_cron.domain.transcript import Header, Message, Usage
 from hermes_cron.errors import ModelContextLength
 from hermes_cron.ports import ContextEngine, Emit, Fenced, Journal
@@ -56,6 +57,7 @@ class Fitting:
         self._emit = emit
         self._stopped = stopped
         self._weight = Weight(header)
+        self._searchable = any(tool["function"]["name"] == SEARCH_TOOL for tool in header.tools)
         self._not_before = 0
 
     def reported(self, usage: Usage | None, messages: Sequence[Message]) -> None:
@@ -96,8 +98,14 @@ class Fitting:
         return messages if made or cut else None
 
     def _work(self, rows: Sequence[Row], load: Load, *, forced: bool) -> Work:
-        scale = self._weight.scale
-        return Work(session_id=self._journal.session_id, rows=rows, load=load, scale=scale, forced=forced)
+        return Work(
+            session_id=self._journal.session_id,
+            rows=rows,
+            load=load,
+            scale=self._weight.scale,
+            forced=forced,
+            searchable=self._searchable,
+        )
 
     def _by_engine(self, work: Work) -> Sequence[Compacted]:
         """What the engine made. Its crash ends no run, and what would break the conversation is not kept: an engine may

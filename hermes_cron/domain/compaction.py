@@ -161,7 +161,8 @@ class Ends:
 class Work:
     """One compaction to be done. ``scale`` times an estimate is what the provider counts.
 
-    ``forced``: the server has refused the request, so whatever can go must go.
+    ``forced``: the server has refused the request, so whatever can go must go. ``searchable``: the run has the tool
+    that reads rows which are not sent any more.
     """
 
     session_id: str
@@ -169,6 +170,7 @@ class Work:
     load: Load
     scale: float = 1.0
     forced: bool = False
+    searchable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,6 +70,14 @@ def test_a_summary_has_its_five_parts_in_a_fence_and_says_where_the_rest_is() ->
     assert "Rows 4 to 37" in text
 
 
+def test_a_run_that_cannot_search_is_told_of_no_tool_to_do_it_with() -> None:
+    messages = [task(), *steps(10), asks("big"), gives("big", "y" * 9_000), *steps(10, first=10)]
+    (made,) = SummaryEngine(bench()).compact(work(as_rows(messages), searchable=False))
+    assert "session_search" not in made.message["content"]
+    cut, *_ = net(work(as_rows(messages), window=4_000, searchable=False), Ends(head=3, tail=40))
+    assert "kept as s1:23 ...]" in cut.message["content"]
+
+
 def test_a_chinese_task_gets_chinese_parts() -> None:
     (made,) = SummaryEngine(bench(None)).compact(work(as_rows([task("查一下昨晚的导出为什么失败"), *steps(20)])))
     heads = [line[3:] for line in made.message["content"].splitlines() if line.startswith("## ")]
