@@ -40,6 +40,8 @@ _TOLD = ("$.deliver.to", "$.on_check_failure.notify")
 """Where a job's spec names its targets."""
 
 _NOT_A_JOB_S = (DeliveryKind.PING, DeliveryKind.TEST)
+_NO_ANSWER = (*_NOT_A_JOB_S, DeliveryKind.LEARNED, DeliveryKind.SECURITY)
+"""Messages whose arrival says nothing of one before them: they go out beside a report, not in its place."""
 
 Kind = Literal[
     "approval", "run", "checks", "incident", "delivery", "held", "broken", "missed", "security", "lost", "history"
@@ -239,7 +241,7 @@ def _not_sent(conn: Connection) -> list[Need]:
     after = select(later.c.number).where(
         later.c.job_uid == _deliveries.c.job_uid,
         later.c.number > _deliveries.c.number,
-        later.c.kind.not_in(_NOT_A_JOB_S),
+        later.c.kind.not_in(_NO_ANSWER),
     )
     answered = after.where(later.c.target == _deliveries.c.target, later.c.state.in_([DeliveryState.SENT, *NOT_THERE]))
     elsewhere = after.where(later.c.state == DeliveryState.SENT)

@@ -60,11 +60,11 @@ WITH failing AS (
   SELECT d.job_uid, count(*) AS n FROM deliveries d JOIN jobs o ON o.uid = d.job_uid
   WHERE d.state IN ('failed', 'unknown') AND d.kind NOT IN ('ping', 'test') AND NOT EXISTS (
     SELECT 1 FROM deliveries x WHERE x.job_uid = d.job_uid AND x.target = d.target AND x.number > d.number
-    AND x.kind NOT IN ('ping', 'test') AND x.state IN ('sent', 'failed', 'unknown'))
+    AND x.kind NOT IN ('ping', 'test', 'learned', 'security') AND x.state IN ('sent', 'failed', 'unknown'))
   AND (EXISTS (SELECT 1 FROM json_each(o.spec, '$.deliver.to') WHERE value = d.target)
     OR EXISTS (SELECT 1 FROM json_each(o.spec, '$.on_check_failure.notify') WHERE value = d.target)
     OR NOT EXISTS (SELECT 1 FROM deliveries x WHERE x.job_uid = d.job_uid AND x.number > d.number
-      AND x.kind NOT IN ('ping', 'test') AND x.state = 'sent'))
+      AND x.kind NOT IN ('ping', 'test', 'learned', 'security') AND x.state = 'sent'))
   GROUP BY d.job_uid
 )
 SELECT j.uid, j.name, j.file_name, j.file_stat, j.broken, j.summary, j.next_due, j.held_reason, j.held_at,

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, update
 
 from hermes_cron.domain.delivery import DeliveryKind
 from hermes_cron.domain.job import Deliver, When
 from hermes_cron.domain.learning import Kind, Learned, LearnedState
 from hermes_cron.domain.run import RunState
 from hermes_cron.errors import Conflict
-from hermes_cron.store import approvals, learned, learned_notices, proposals
+from hermes_cron.store import approvals, learned, learned_notices, overview, proposals, reader
 from hermes_cron.store.approvals import Decision
+from hermes_cron.store.tables import DeliveryRow
 from tests.ended import failed, good
 from tests.endings_rig import Ends, opened
 
@@ -103,6 +104,32 @@ def test_nothing_learned_is_no_message(ends: Ends) -> None:
     ends(good())
     ends(good(text="# other"))
     assert ends.told(LEARNED) == []
+
+
+def test_a_notice_that_arrives_does_not_answer_for_a_report_that_was_lost(ends: Ends) -> None:
+    ends.has(deliver=Deliver(to=("ops-chat",)))
+    learns(ends, ends(good()))
+    ends(good(text="# lost"))
+    ends.store.write(lambda conn: _settle(conn, "report", "failed"))
+    ends.store.write(lambda conn: _settle(conn, "learned", "sent"))
+    with ends.store.read() as conn:
+        needs = overview.needs(conn)
+    assert [(need.kind, need.target) for need in needs] == [("delivery", "ops-chat")]
+    listed = reader.listed(ends.store.path)
+    assert listed is not None
+    assert [job.needs for job in listed] == [1]
+    ends(good(text="# arrived"))
+    ends.store.write(lambda conn: _settle(conn, "report", "sent", only_queued=True))
+    with ends.store.read() as conn:
+        assert overview.needs(conn) == []
+
+
+def _settle(conn: Connection, kind: str, state: str, *, only_queued: bool = False) -> None:
+    """What became of the messages of this kind."""
+    query = update(DeliveryRow.__table__).where(DeliveryRow.__table__.c.kind == kind)  # type: ignore[attr-defined]
+    if only_queued:
+        query = query.where(DeliveryRow.__table__.c.state == "queued")  # type: ignore[attr-defined]
+    conn.execute(query.values(state=state))
 
 
 # --- proposals --------------------------------------------------------------------------------------------------------
