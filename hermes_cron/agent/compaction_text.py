@@ -186,16 +186,16 @@ def _cut(text: str, most: int) -> str:
 
 
 def sections(text: str) -> dict[str, str]:
-    """The parts of a summary by name; a heading may be in either language, with any marks. Words before the first
-    heading are facts."""
+    """The parts of a summary by name; a heading may be in either language, with any marks. What a model says before
+    the first one (that it will, what it thinks of it) is none of them."""
     found: dict[str, list[str]] = {name: [] for name in _SHARES}
-    at = FACTS
+    at: str | None = None
     for line in text.splitlines():
         head = _named(line)
-        if head is None:
-            found[at].append(line)
-        else:
+        if head is not None:
             at = head
+        elif at is not None:
+            found[at].append(line)
     return {name: "\n".join(lines).strip() for name, lines in found.items()}
 
 

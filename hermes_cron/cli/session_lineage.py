@@ -41,7 +41,9 @@ _TEXTS = {
 
 
 def show(state: Cli, chains: Sequence[Lineage]) -> None:
-    """As lines, or as one object."""
+    """As lines, or as one object. Of several, those that worked for a compaction stand with the one they worked for."""
+    if len(chains) > 1:
+        chains = [chain for chain in chains if chain.up_to is None]
     if state.json:
         state.emit_json({"sessions": [_as_json(chain) for chain in chains]})
         return

@@ -152,7 +152,7 @@ def test_three_hundred_messages_in_a_small_window(long_run: Callable[..., Ran], 
         assert after[-20:-2] == before[-18:]
 
     # the chain can be walked
-    (chain,) = it.run("sessions", "show", it.told["run_id"], "--lineage")["sessions"][:1]
+    (chain,) = it.run("sessions", "show", it.told["run_id"], "--lineage")["sessions"]
     segments = chain["segments"]
     assert len(segments) == len(cuts) + 1
     assert segments[0]["compaction"] is None
@@ -164,6 +164,10 @@ def test_three_hundred_messages_in_a_small_window(long_run: Callable[..., Ran], 
     shown = run_cli("sessions", "show", run_id, "--lineage").out
     assert f"segment {len(segments)}" in shown
     assert "a summary in the place of rows 4-" in shown
+
+    aside = segments[1]["compaction"]["beside"][1]["session"]
+    (side,) = it.run("sessions", "show", aside, "--lineage")["sessions"]
+    assert side["parent"] == {"session": chain["session"], "up_to": covers[0][1]}
 
     # what was compacted is found once, by people, and can be taken elsewhere
     hits = it.run("sessions", "search", "no3end")["hits"]
