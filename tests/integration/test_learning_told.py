@@ -420,3 +420,5 @@ def test_a_run_that_goes_on_is_steered_and_one_that_followed_a_playbook_has_no_a
     done = learner("runs", "feedback", played, "wrong")
     assert done.rc == 5
     assert "it followed a playbook" in done.err
+    told = learner("runs", "feedback", played, "wrong", lang="zh").err
+    assert told == f"错误：运行 {played} 由 playbook 执行，无法从中学习\n  可以试  写进任务：hermes-cron edit p\n"
