@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from hermes_cron.testing import StubServer
 from tests.conftest import clean_env
 
 LIMIT_S = 40.0
+ALL = os.environ.get("HERMES_CRON_ALL_KILLS") == "1"
 TOOL = """
 import os
 import time
@@ -150,33 +152,27 @@ class Zygote:
         self._process.stdout.close()
 
 
-@dataclass
-class Rig:
-    """One home, one stub, and the schedulers that live on it."""
+@dataclass(kw_only=True)
+class Schedulers:
+    """One home, one stub, and the schedulers that live on it; ``threads`` are those whose writes are counted."""
 
     zygote: Zygote
     home: Home
-    outside: Path
     stub: StubServer
     clock_file: Path | None = None
-    slow_s: float = 0.3
+    threads: tuple[str, ...] = ()
     pids: list[int] = field(default_factory=list)
-    asked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.home.tools.mkdir(exist_ok=True)
-        for name, declared in DECLARED.items():
-            source = TOOL.format(outside=str(self.outside), slow_s=self.slow_s, name=name, declared=declared)
-            (self.home.tools / f"{name}.py").write_text(source)
         self.store = Store(self.home.store)
-
-    # --- schedulers -------------------------------------------------------------------------------------------------
 
     def serve(self, *, write: int | None = None, side: str = "before", drain_s: float = 0) -> int:
         env = clean_env({"OPENAI_BASE_URL": self.stub.base_url, "OPENAI_API_KEY": "k", "HERMES_CRON_MODEL": "stub"})
         if self.clock_file is not None:
             env |= {"HERMES_CRON_TESTING": "1", "HERMES_CRON_CLOCK_FILE": str(self.clock_file)}
-        pid = self.zygote.fork(home=str(self.home.root), env=env, write=write, side=side, drain_s=drain_s)
+        pid = self.zygote.fork(
+            home=str(self.home.root), env=env, write=write, side=side, drain_s=drain_s, threads=self.threads
+        )
         self.pids.append(pid)
         return pid
 
@@ -198,6 +194,22 @@ class Rig:
             self.kill(pid)
         until(lambda: all(map(self.gone, self.pids)), "all schedulers are gone")
         self.store.close()
+
+
+@dataclass(kw_only=True)
+class Rig(Schedulers):
+    """Schedulers, and what their one job's tools do outside."""
+
+    outside: Path
+    slow_s: float = 0.3
+    asked: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.home.tools.mkdir(exist_ok=True)
+        for name, declared in DECLARED.items():
+            source = TOOL.format(outside=str(self.outside), slow_s=self.slow_s, name=name, declared=declared)
+            (self.home.tools / f"{name}.py").write_text(source)
 
     # --- the run ----------------------------------------------------------------------------------------------------
 
@@ -254,6 +266,11 @@ class Rig:
         assert asked.evidence, "a question without evidence"
         assert any("no result was kept" in line for line in asked.evidence), asked.evidence
         self.answer(asked, Decision.DENIED if happened else Decision.APPROVED)
+
+
+def chosen(points: list[tuple[int, str]], seed: int, count: int) -> list[tuple[int, str]]:
+    """Some of the places to die at, or all of them."""
+    return points if ALL else sorted(random.Random(seed).sample(points, count))
 
 
 def until(

@@ -6,7 +6,6 @@ The tools of the job append to a file outside the home; a person who is asked an
 
 from __future__ import annotations
 
-import os
 import random
 import secrets
 import signal
@@ -21,16 +20,11 @@ import pytest
 from hermes_cron.home import Home
 from hermes_cron.store import runs
 from hermes_cron.testing import StubServer
-from tests.kill_rig import CLEAN, Rig, Zygote, calls, share_their_prefix, steps, until
+from tests.kill_rig import ALL, CLEAN, Rig, Zygote, calls, chosen, share_their_prefix, steps, until
 
 WRITES = 18
 """Of the undisturbed run's own threads; a test below counts them."""
 POINTS = [(number, side) for number in range(1, WRITES + 1) for side in ("before", "after")]
-ALL = os.environ.get("HERMES_CRON_ALL_KILLS") == "1"
-
-
-def chosen(seed: int, count: int) -> list[tuple[int, str]]:
-    return POINTS if ALL else sorted(random.Random(seed).sample(POINTS, count))
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +75,7 @@ def test_the_undisturbed_run(rig: Make) -> None:
     as_if_nothing_had_happened(it, run_id, more_calls=0)
 
 
-@pytest.mark.parametrize(("write", "side"), chosen(1, 7))
+@pytest.mark.parametrize(("write", "side"), chosen(POINTS, 1, 7))
 def test_killed_at_a_write_and_started_again(rig: Make, write: int, side: str) -> None:
     it = rig()
     run_id = it.queue()
@@ -91,7 +85,7 @@ def test_killed_at_a_write_and_started_again(rig: Make, write: int, side: str) -
     as_if_nothing_had_happened(it, run_id, more_calls=1)
 
 
-@pytest.mark.parametrize(("write", "side"), chosen(2, 3))
+@pytest.mark.parametrize(("write", "side"), chosen(POINTS, 2, 3))
 def test_killed_at_a_write_while_another_scheduler_lives(rig: Make, write: int, side: str) -> None:
     it = rig()
     run_id = it.queue()

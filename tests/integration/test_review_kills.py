@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import random
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -22,22 +20,15 @@ from hermes_cron.domain.job import Job, Limits
 from hermes_cron.domain.run import Cause
 from hermes_cron.home import Home
 from hermes_cron.store import runs
-from hermes_cron.store.engine import Store
 from hermes_cron.store.tables import LearnedRow, ReviewRow, RunRow, SessionRow
 from hermes_cron.testing import StubServer
-from tests.conftest import clean_env
-from tests.kill_rig import Zygote, calls, share_their_prefix, until
+from tests.kill_rig import Schedulers, Zygote, calls, chosen, share_their_prefix, until
 
 WRITES = 9
 """Of the undisturbed look back: its session, two calls (asked, written down, answered), its last word, its end."""
 POINTS = [(number, side) for number in range(1, WRITES + 1) for side in ("before", "after")]
-ALL = os.environ.get("HERMES_CRON_ALL_KILLS") == "1"
 FACTS = ["the registry is r.example:5000", "reports are read on a phone"]
 MARK = "You look back at one run"
-
-
-def chosen(seed: int, count: int) -> list[tuple[int, str]]:
-    return POINTS if ALL else sorted(random.Random(seed).sample(POINTS, count))
 
 
 def script(delay_ms: int = 0) -> dict[str, Any]:
@@ -50,36 +41,13 @@ def script(delay_ms: int = 0) -> dict[str, Any]:
     }
 
 
-@dataclass
-class Rig:
-    zygote: Zygote
-    home: Home
-    stub: StubServer
-    pids: list[int] = field(default_factory=list)
+@dataclass(kw_only=True)
+class Rig(Schedulers):
+    threads: tuple[str, ...] = ("review-",)
 
     def __post_init__(self) -> None:
         self.home.config.write_text('timezone = "UTC"\n[learning]\nmemory_turns = 1\nskill_iterations = 0\n')
-        self.store = Store(self.home.store)
-
-    def serve(self, *, write: int | None = None, side: str = "before") -> int:
-        env = clean_env({"OPENAI_BASE_URL": self.stub.base_url, "OPENAI_API_KEY": "k", "HERMES_CRON_MODEL": "stub"})
-        pid = self.zygote.fork(home=str(self.home.root), env=env, write=write, side=side, threads=["review-"])
-        self.pids.append(pid)
-        return pid
-
-    def gone(self, pid: int) -> bool:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        return False
-
-    def close(self) -> None:
-        for pid in self.pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        until(lambda: all(map(self.gone, self.pids)), "all schedulers are gone")
-        self.store.close()
+        super().__post_init__()
 
     def queue(self) -> str:
         job = Job(name="j", timezone="UTC", prompt="do it", tools=("now",), limits=Limits(minutes=5))
@@ -152,7 +120,7 @@ def test_the_undisturbed_look_back(rig: Make) -> None:
     assert not it.gone(first), "there are as many writes as are killed"
 
 
-@pytest.mark.parametrize(("write", "side"), chosen(3, 6))
+@pytest.mark.parametrize(("write", "side"), chosen(POINTS, 3, 6))
 def test_killed_at_a_write_and_started_again(rig: Make, write: int, side: str) -> None:
     it = rig()
     it.queue()
@@ -162,7 +130,7 @@ def test_killed_at_a_write_and_started_again(rig: Make, write: int, side: str) -
     as_if_nothing_had_happened(it, more_calls=1)
 
 
-@pytest.mark.parametrize(("write", "side"), chosen(5, 2))
+@pytest.mark.parametrize(("write", "side"), chosen(POINTS, 5, 2))
 def test_killed_at_a_write_while_another_scheduler_lives(rig: Make, write: int, side: str) -> None:
     it = rig()
     it.queue()
