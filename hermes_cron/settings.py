@@ -123,6 +123,12 @@ class ModelSettings:
     auxiliary: str | None = None
     window: int | None = None
 
+    @property
+    def parameters(self) -> dict[str, object]:
+        """What goes with each request beside the messages."""
+        found: dict[str, object] = {"max_tokens": self.max_tokens}
+        return found if self.temperature is None else {**found, "temperature": self.temperature}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySettings:
@@ -153,6 +159,23 @@ class CompactionSettings:
     hard_percent: int = 85
     keep_head: int = 3
     keep_tail: int = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CuratorSettings:
+    """When a skill is out of use or fails, and what the curator may do about skills by itself.
+
+    ``policy``: its proposals wait for a person, are carried out (``most`` a night), or are not made. The first
+    ``dry_nights`` only say what would be done.
+    """
+
+    stale_days: int = 14
+    archive_days: int = 30
+    policy: Literal["propose", "auto", "off"] = "propose"
+    most: int = 5
+    dry_nights: int = 3
+    success_below: float = 0.5
+    success_runs: int = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +232,7 @@ class Settings:
     memory: MemorySettings = field(default_factory=MemorySettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
+    curator: CuratorSettings = field(default_factory=CuratorSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     approval_timeout_hours: float = 24.0
@@ -250,6 +274,7 @@ class Settings:
             memory=_memory(tables),
             learning=_learning(tables),
             compaction=_compaction(tables),
+            curator=_curator(tables),
             limits=LimitSettings(minutes=_get(tables, "limits.minutes", float),
                                  iterations=_get(tables, "limits.iterations", int),
                                  tokens=_maybe(tables, "limits.tokens", int),
@@ -386,6 +411,19 @@ def _learning(tables: Mapping[str, object]) -> LearningSettings:
         skill_iterations=_get(tables, "learning.skill_iterations", int),
         review_iterations=_get(tables, "learning.review_iterations", int),
         notice="now" if notice == "now" else "off" if notice == "off" else "delivery",
+    )
+
+
+def _curator(tables: Mapping[str, object]) -> CuratorSettings:
+    policy = _get(tables, "curator.policy", str)
+    return CuratorSettings(
+        stale_days=_get(tables, "curator.stale_days", int),
+        archive_days=_get(tables, "curator.archive_days", int),
+        policy="auto" if policy == "auto" else "off" if policy == "off" else "propose",
+        most=_get(tables, "curator.most", int),
+        dry_nights=_get(tables, "curator.dry_nights", int),
+        success_below=_get(tables, "curator.success_below", float),
+        success_runs=_get(tables, "curator.success_runs", int),
     )
 
 

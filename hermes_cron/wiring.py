@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from hermes_cron.databases.registry import DatabaseRegistry
     from hermes_cron.delivery.registry import TargetRegistry
+    from hermes_cron.desks.curator import CuratorDesk
     from hermes_cron.desks.history import HistoryDesk
     from hermes_cron.desks.learning import LearningDesk
     from hermes_cron.desks.memory import MemoryDesk
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from hermes_cron.desks.sessions import SessionDesk
     from hermes_cron.desks.skill_reading import SkillReading
     from hermes_cron.desks.skills import SkillDesk
-    from hermes_cron.domain.command import ProcessGroup
+    from hermes_cron.domain.command import Flag, ProcessGroup
     from hermes_cron.domain.database import DatabaseConfig
     from hermes_cron.domain.earlier import Report
     from hermes_cron.domain.event import Event, SecurityFinding
@@ -68,19 +70,20 @@ if TYPE_CHECKING:
     from hermes_cron.upgrade import Upgrade
     from hermes_cron.vault.vault import Vault
 
-Action = Callable[["TakenRun", object], "Outcome"]
+Action = Callable[["TakenRun", "Flag"], "Outcome"]
 
 _PRODUCTS = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
 
 
+_WINDOW_S = 5.0
 _SKILLS_S = 1.0  # well below the two seconds in which an edit is promised to be seen
 
 
 class App:
     """One home's parts. Thread-safe once a part was made; ``close`` ends what was opened.
 
-    ``actions`` are what jobs with ``action:`` run; ``language`` is the one reports are written in when a job's own
-    words do not say. ``person`` gives the login name behind a command, for the history.
+    ``actions`` are run by jobs with ``action:`` in place of ours; ``language`` is the one reports are written in when a
+    job's own words do not say. ``person`` gives the login name behind a command, for the history.
     """
 
     def __init__(
@@ -97,7 +100,7 @@ class App:
         self.settings = settings
         self.clock = clock
         self.language = settings.language or language
-        self.actions = actions or {}
+        self._actions = actions
         self._person = person
         self._skills_read: tuple[float, SkillLibrary | None] = (0.0, None)
         self._settings_read: tuple[tuple[int, int, int] | None, Settings] = (None, settings)
@@ -462,9 +465,6 @@ class App:
         from hermes_cron.settings import command_environment
 
         model = settings.model
-        parameters: dict[str, object] = {"max_tokens": model.max_tokens}
-        if model.temperature is not None:
-            parameters["temperature"] = model.temperature
         return Runner(
             Parts(
                 home=self.home,
@@ -475,7 +475,7 @@ class App:
                 registry=lambda: self.tools,
                 model=lambda: self.model,
                 default_model=model.name,
-                parameters=parameters,
+                parameters=model.parameters,
                 playbooks=_Playbooks(self.language),
                 open_journal=self._open_journal,
                 resume_journal=self._resume_journal,
@@ -512,6 +512,7 @@ class App:
             window=Window(
                 of=self.window_of,
                 learn=self.windows.learn,
+                ask=self._ask_window,
                 soft_percent=said.at_percent,
                 hard_percent=said.hard_percent,
             ),
@@ -524,6 +525,20 @@ class App:
         """How many tokens a model reads at once, as far as is known."""
         said = self.settings_now.model
         return self.windows.of(model, configured=said.window, of=said.name)
+
+    def _ask_window(self, model: str) -> None:
+        """The server may list what it reads; asked once, and only where nobody else knows."""
+        from hermes_cron.errors import ModelError
+        from hermes_cron.models.openai_compatible import OpenAICompatible
+
+        client = self.model
+        if self.settings_now.model.window is not None or not self.windows.guessed(model):
+            return
+        tokens = None
+        if isinstance(client, OpenAICompatible):
+            with suppress(ModelError):  # that it has no list, or none just now, is no fault of the run
+                tokens = client.window(model, timeout_s=_WINDOW_S)
+        self.windows.offered(model, tokens)
 
     @cached_property
     def windows(self) -> Windows:
@@ -882,6 +897,20 @@ class App:
         from hermes_cron.desks.reviews import ReviewDesk
 
         return ReviewDesk(self)
+
+    @cached_property
+    def curator(self) -> CuratorDesk:
+        """Keeps the skills healthy."""
+        from hermes_cron.desks.curator import CuratorDesk
+
+        return CuratorDesk(self)
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        """What runs of jobs with ``action:`` do, by its word."""
+        from hermes_cron.domain.job import Action as Word
+
+        return self._actions if self._actions is not None else {Word.CURATE: self.curator.run}
 
     @cached_property
     def metrics(self) -> MetricsDesk:

@@ -71,6 +71,13 @@ class Work(StrEnum):
     ACTION = "action"
 
 
+class Action(StrEnum):
+    """What the home does for itself, as a job like any other."""
+
+    CURATE = "curate"
+    CONSOLIDATE = "consolidate"
+
+
 class When(StrEnum):
     """Which reports are sent. Failures and recoveries are always told."""
 

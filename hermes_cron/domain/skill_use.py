@@ -26,12 +26,30 @@ _NOT_THE_SKILL_S = frozenset({"crashed", "disk_full", "output_not_written"})
 ENOUGH = 5
 """Runs that must have shown how they end before a skill is called failing or proven."""
 
+LATELY = 10
+"""The newest judged uses that are compared with those before them."""
+
+_FALL = 0.3  # of its own past: what went well in 95 of 100 runs, and lately in 6 of 10, has become worse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Success:
+    """When a skill fails: fewer than ``below`` of its uses went well, of at least ``runs``."""
+
+    below: float = 0.5
+    runs: int = ENOUGH
+
+
+SUCCESS = Success()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillRecord:
     """``uses``: runs that had its text and acted after it. ``well`` and ``badly``: those whose end says something.
 
-    ``patches`` and ``rewrites`` are changes by agents that stand or stood; ``created`` is no patch.
+    ``patches`` and ``rewrites`` are changes by agents that stand or stood; ``created`` is no patch. ``lately_well``
+    and ``lately_badly`` are of the newest ``LATELY`` of the judged uses, as far as their runs are still there.
+    ``success`` is what the home calls failing.
     """
 
     views: int = 0
@@ -40,6 +58,9 @@ class SkillRecord:
     badly: int = 0
     patches: int = 0
     rewrites: int = 0
+    lately_well: int = 0
+    lately_badly: int = 0
+    success: Success = SUCCESS
     viewed_at: datetime | None = None
     used_at: datetime | None = None
     patched_at: datetime | None = None
@@ -55,9 +76,30 @@ class SkillRecord:
         return self.well / self.judged if self.judged else None
 
     @property
+    def lately(self) -> int:
+        """The sample of what it did lately."""
+        return self.lately_well + self.lately_badly
+
+    @property
     def failing(self) -> bool:
-        """Most of enough runs with it went badly."""
-        return self.judged >= ENOUGH and self.well * 2 < self.judged
+        """Too few of enough runs with it went well, or lately far fewer than before. What it does now counts."""
+        if self.lately < self.success.runs:
+            return self.judged >= self.success.runs and self.well < self.success.below * self.judged
+        return self.lately_well < self.success.below * self.lately or self.fell
+
+    @property
+    def fell(self) -> bool:
+        """Its success fell well below its own past."""
+        before = self.judged - self.lately
+        if min(before, self.lately) < self.success.runs:
+            return False
+        past = (self.well - self.lately_well) / before
+        return self.lately_well / self.lately <= past - _FALL
+
+    @property
+    def against(self) -> tuple[int, int]:
+        """How many runs went badly, and of how many: of late, where those say enough."""
+        return (self.badly, self.judged) if self.lately < self.success.runs else (self.lately_badly, self.lately)
 
     @property
     def proven(self) -> bool:
@@ -73,6 +115,9 @@ class SkillRecord:
             badly=self.badly + other.badly,
             patches=self.patches + other.patches,
             rewrites=self.rewrites + other.rewrites,
+            lately_well=self.lately_well + other.lately_well,
+            lately_badly=self.lately_badly + other.lately_badly,
+            success=self.success,
             viewed_at=later(self.viewed_at, other.viewed_at),
             used_at=later(self.used_at, other.used_at),
             patched_at=later(self.patched_at, other.patched_at),

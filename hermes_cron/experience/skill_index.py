@@ -258,7 +258,7 @@ class _Page:
     def _line(self, at: int) -> str:
         skill, record = self._catalogue.skills[at], self._records.get(at, UNKNOWN)
         own = " (this job's)" if skill.name in self._given or skill.qualified in self._given else ""
-        failing = f" (went badly in {record.badly} of {record.judged} runs)" if record.failing else ""
+        failing = f" (went badly in {record.against[0]} of {record.against[1]} runs)" if record.failing else ""
         return harmless(f"- {self._catalogue.names[at]}{own}{failing}: {self._catalogue.description(at)}")
 
     def _result(self, lines: Sequence[str], names: Sequence[str], left: int) -> SkillIndex:

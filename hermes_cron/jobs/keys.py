@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hermes_cron.domain.earlier import OWN_MOST
-from hermes_cron.domain.job import CatchUp, Overlap, PlaybookMode, PlaybookUse, Retries, Template, When
+from hermes_cron.domain.job import Action, CatchUp, Overlap, PlaybookMode, PlaybookUse, Retries, Template, When
 from hermes_cron.domain.learning import Learn, MemoryMode
 from hermes_cron.jobs import forms
 from hermes_cron.jobs.checks import read_checks
@@ -23,11 +23,16 @@ from hermes_cron.jobs.plain_sight import looks_secret
 
 NOT_YET = frozenset(
     {
-        "calendar", "triggers", "window", "priority", "owner", "gate", "action", "for_each", "accounts", "secrets",
+        "calendar", "triggers", "window", "priority", "owner", "gate", "for_each", "accounts", "secrets",
         "environment", "reasoning", "policy", "approval", "notify",
     }
 )  # fmt: skip
 """Keys of the format that this version refuses by name: a key that is accepted and does nothing would be a lie."""
+
+NOT_WITH_ACTION = (
+    "script", "template", "vars", "timeout", "skills", "playbook", "databases", "env", "workdir", "model",
+    "fallback_models", "tools", "context", "memory", "learn",
+)  # fmt: skip
 
 LIMITS_NOT_YET = frozenset({"writes"})
 DELIVER_NOT_YET = frozenset({"language", "attach", "quiet_hours", "failures", "digest"})
@@ -261,6 +266,7 @@ KEYS: Mapping[str, Reader] = {
     "template": forms.choice(Template),
     "vars": forms.scalars,
     "script": forms.text,
+    "action": forms.choice(Action),
     "timeout": forms.span,
     "skills": forms.words,
     "playbook": _playbook,

@@ -145,7 +145,8 @@ class _Reading:
         keep = replace(self._known.keep, **kept, inherited=tuple(name for name in KEEP if name not in kept))
         return Job(
             name=self._name,
-            description=given.get("description") or _first_line(prompt or given.get("script") or ""),
+            description=given.get("description")
+            or _first_line(prompt or given.get("script") or given.get("action") or ""),
             schedule=tuple(text for text, _ in given.get("schedule", ())),
             trigger=trigger,
             timezone=zone_name,
@@ -160,6 +161,7 @@ class _Reading:
             tags=_texts(given, "tags"),
             prompt=prompt,
             script=given.get("script"),
+            action=given.get("action"),
             vars=given.get("vars", {}),
             env=given.get("env", {}),
             workdir=self._workdir(),
@@ -237,6 +239,9 @@ class _Reading:
         text = self._parts.prompt
         self._secrets(text)
         self._screen(text)
+        if "action" in self._lines:
+            self._refuse_beside_action(text)
+            return None
         if "script" in self._lines:
             if text:
                 self._fault("script", "script: excludes a prompt below the keys")
@@ -259,6 +264,17 @@ class _Reading:
                 self._fault("limits", message, self._line_of("limits", key))
         if self._given.get("on_check_failure", {}).get("attempts"):
             message = "on_check_failure.attempts: not with script, which has no agent to ask again"
+            self._fault("on_check_failure", message, self._line_of("on_check_failure", "attempts"))
+
+    def _refuse_beside_action(self, text: str) -> None:
+        """A job of the home itself has no agent, no text and no command; when it runs and who hears of it, it says."""
+        if text:
+            self._fault("action", "action: excludes a prompt below the keys")
+        for key in keys.NOT_WITH_ACTION:
+            if key in self._lines:
+                self._fault(key, f"{key}: not with action, which says by itself what is done")
+        if self._given.get("on_check_failure", {}).get("attempts"):
+            message = "on_check_failure.attempts: not with action, which has no agent to ask again"
             self._fault("on_check_failure", message, self._line_of("on_check_failure", "attempts"))
 
     def _check_braces(self, text: str, place: Callable[[int], int], *, reports: bool) -> None:
@@ -290,7 +306,7 @@ class _Reading:
     def _screen(self, prompt: str | None) -> None:
         from hermes_cron.jobs import screened
 
-        if prompt and "script" not in self._lines:
+        if prompt and not {"script", "action"} & self._lines.keys():
             self.faults.extend(screened.blocked(prompt, first_line=self._body_line(1)))
             self.faults.extend(screened.inserted(self._given.get("vars", {}), self._lines.get("vars", 1)))
 

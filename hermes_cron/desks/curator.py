@@ -1,0 +1,125 @@
+"""What does the curator do in a night? It plans, has the state before kept, changes all at once, and reports.
+
+The plan is a value (``experience.curation``). What it changes by itself is one change of the home with the run in its
+name, so ``undo curator`` takes all of it back; what needs a person's yes becomes a question. A run whose process died
+is gone on with: a change that was made is found by its key and is not made twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from hermes_cron.errors import Conflict
+from hermes_cron.experience.curation import Home, Intended, Move, ordered, plan
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hermes_cron.domain.command import Flag
+    from hermes_cron.domain.file_edit import Edits
+    from hermes_cron.domain.run import Outcome, TakenRun
+    from hermes_cron.snapshots.commits import Commit
+    from hermes_cron.snapshots.held import Changed
+    from hermes_cron.wiring import App
+
+ACTOR = "curator"
+_TRIES = 3
+_LOOK_BACK = 500  # snapshots; that of a run that is gone on with was the newest when its process died
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """``before`` and ``after`` are snapshots; ``after`` None: nothing was different."""
+
+    before: str
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What is known, and what follows from it."""
+
+    home: Home
+    intended: tuple[Intended, ...]
+
+
+class CuratorDesk:
+    """Skills kept healthy."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    # --- planning ---------------------------------------------------------------------------------------------------
+
+    def plan(self, now: datetime | None = None) -> Planned:
+        """Phase 1 at an instant. Reads files, store and history; changes nothing."""
+        from hermes_cron.desks.curator_facts import gathered
+
+        home = gathered(self._app, now or self._app.clock.now())
+        return Planned(home=home, intended=plan(home))
+
+    # --- doing ------------------------------------------------------------------------------------------------------
+
+    def apply(
+        self, intended: Sequence[Intended], *, key: str, reason: str, run: str | None = None, job: str | None = None,
+        by: str | None = None,
+    ) -> Applied:  # fmt: skip
+        """All of them in one change of the home, in their order, or none. The same ``key`` again changes nothing more.
+
+        Raises what a carrier and the history raise, with nothing changed.
+        """
+        from hermes_cron.changes import as_kept
+        from hermes_cron.snapshots.commits import Why
+
+        done = self.done(key)
+        if done is not None:
+            return Applied(before=done.parent or done.id, after=done.id)
+        moves, now = ordered(it for it in intended if it.kind is not Move.NOTE), self._app.clock.now()
+        why = Why(actor=ACTOR, reason=self._app.redact(reason), run=run, job=job, by=by, call=key)
+        changed = self._tried(lambda: self._app.snapshots.change(why, lambda: as_kept(self._edits(moves, now))))
+        self._app.skills_now()
+        if any(it.kind is Move.MERGE for it in moves):  # jobs may name other skills now
+            self._app.sync_jobs(actor=ACTOR)
+        return changed
+
+    def _edits(self, moves: Sequence[Intended], now: datetime) -> Edits:
+        """Asked for with the history's lock held: what other writers did meanwhile is what is changed."""
+        from hermes_cron.desks.curator_carry import CARRY
+        from hermes_cron.desks.curator_files import HomeFiles
+
+        home = HomeFiles(self._app.home.root)
+        for it in moves:
+            CARRY[it.kind](home, it, now)
+        return home.edits
+
+    @staticmethod
+    def _tried(change: Callable[[], Changed]) -> Applied:
+        """An editor that saves within these moments keeps what it saved: then all is planned once more."""
+        tries = _TRIES
+        while True:
+            try:
+                made = change()
+            except Conflict:
+                tries -= 1
+                if not tries:
+                    raise
+                continue
+            if made.kept:
+                raise Conflict(
+                    f"{', '.join(made.kept)} was changed by hand within these moments; that version is kept",
+                    hint="hermes-cron curator run",
+                )
+            return Applied(before=made.before.id, after=None if made.after is None else made.after.id)
+
+    def done(self, key: str) -> Commit | None:
+        """The change with that key; None when it was not made."""
+        return next((it for it in islice(self._app.snapshots.log(), _LOOK_BACK) if it.call == key), None)
+
+    def run(self, taken: TakenRun, cancel: Flag) -> Outcome:
+        """One run of the job ``action: curate``."""
+        from hermes_cron.desks.curator_run import run
+
+        return run(self._app, taken, cancel)
