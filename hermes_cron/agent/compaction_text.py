@@ -15,7 +15,7 @@ from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.compaction import How, Placed, Row
 from hermes_cron.domain.session import SEARCH_TOOL
 from hermes_cron.domain.template import fence
-from hermes_cron.domain.tokens import estimate_tokens
+from hermes_cron.domain.tokens import estimate_tokens, first_of
 from hermes_cron.domain.transcript import Message, calls_of
 
 SOLVED, OPEN, FACTS, EFFECTS, NEXT = "solved", "open", "facts", "effects", "next"
@@ -131,20 +131,10 @@ def record(middle: Middle, room: int) -> str:
 
 def _squeezed(lines: Sequence[str], room: int) -> list[str]:
     """A third of the room for the beginning, the rest for the end; what is between is said to be left out."""
-    head = _first_of(lines, room // 3)
-    tail = _first_of(list(reversed(lines[len(head) :])), room - room // 3)
+    head = first_of(lines, room // 3)
+    tail = first_of(reversed(lines[len(head) :]), room - room // 3)
     left = len(lines) - len(head) - len(tail)
     return [*head, f"[... {left:,} lines are left out ...]", *reversed(tail)]
-
-
-def _first_of(lines: Sequence[str], room: int) -> list[str]:
-    kept: list[str] = []
-    for line in lines:
-        room -= estimate_tokens(line)
-        if room < 0:
-            break
-        kept.append(line)
-    return kept
 
 
 def _told(middle: Middle, words: int, results: int) -> Iterable[str]:

@@ -107,9 +107,6 @@ class ReviewDesk:
         from hermes_cron.runner.review import Parts, Reviews
 
         app, model = self._app, settings.model
-        parameters: dict[str, object] = {"max_tokens": model.max_tokens}
-        if model.temperature is not None:
-            parameters["temperature"] = model.temperature
         return Reviews(
             Parts(
                 home=app.home,
@@ -117,7 +114,7 @@ class ReviewDesk:
                 databases=app.databases,
                 registry=lambda: app.tools,
                 model=lambda: app.model,
-                parameters=parameters,
+                parameters=model.parameters,
                 transcript=self._transcript,
                 memory=lambda taken: app.memory.block(taken.job.memory).text,
                 open_journal=self._open_journal,

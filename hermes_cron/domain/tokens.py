@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +20,17 @@ def estimate_tokens(text: str) -> int:
         return -(-len(text) // 4)
     rest = _CJK.sub("", text)
     return len(text) - len(rest) + -(-len(rest.encode("utf-8", "surrogatepass")) // 4)
+
+
+def first_of(texts: Iterable[str], room: int) -> list[str]:
+    """As many of the first ones as have at most ``room`` tokens."""
+    kept: list[str] = []
+    for text in texts:
+        room -= estimate_tokens(text)
+        if room < 0:
+            break
+        kept.append(text)
+    return kept
 
 
 def message_tokens(message: Message) -> int:

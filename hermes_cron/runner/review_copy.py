@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.compaction import Row
 from hermes_cron.domain.template import fence
-from hermes_cron.domain.tokens import estimate_tokens
+from hermes_cron.domain.tokens import estimate_tokens, first_of
 from hermes_cron.domain.tool_call import reads_as_failure
 from hermes_cron.domain.transcript import calls_of
 
@@ -76,20 +76,10 @@ def _fit(lines: Sequence[str], room: int) -> bool:
 
 def _ends(lines: Sequence[str], room: int) -> tuple[list[str], int]:
     """A third of the room for the beginning, where the task stands, the rest for the end; how many are between."""
-    head = _first(lines, room // 3)
-    tail = _first(lines[: len(head) - 1 : -1] if head else lines[::-1], room - room // 3)
+    head = first_of(lines, room // 3)
+    tail = first_of(reversed(lines[len(head) :]), room - room // 3)
     left = len(lines) - len(head) - len(tail)
     return [*head, f"[... {left:,} lines are left out ...]", *tail[::-1]], left
-
-
-def _first(lines: Sequence[str], room: int) -> list[str]:
-    kept = []
-    for line in lines:
-        room -= estimate_tokens(line)
-        if room < 0:
-            break
-        kept.append(line)
-    return kept
 
 
 def _cut(text: str, most: int) -> str:
