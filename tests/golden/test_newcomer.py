@@ -93,17 +93,21 @@ def test_a_run_that_goes_on_says_what_it_used_so_far(home: Home) -> None:
             assert "运行 " + run_id in serving.cli("runs", "show", run_id, "--lang", "zh").out
 
 
-def test_what_a_run_was_told_stands_in_its_trace(home: Home) -> None:
-    look = {"tool_calls": [{"name": "now", "arguments": {}}], "delay_ms": 700}
-    write_job(home, "j", "schedule: every day 9am", "tools: [now]", prompt="look")
-    with StubServer([look, look, {"text": "done"}]) as stub:
+def test_what_a_run_was_told_stands_in_its_trace(home: Home, tmp_path: Path) -> None:
+    """The run's command ends when the person has spoken, however long that takes."""
+    said = tmp_path / "said"
+    wait = {"command": f"while [ ! -e {said} ]; do sleep 0.05; done"}
+    waits = {"tool_calls": [{"name": "terminal", "arguments": wait}]}
+    write_job(home, "j", "schedule: every day 9am", "tools: [terminal]", prompt="look")
+    with StubServer([waits, {"text": "done"}]) as stub:
         env = {"OPENAI_BASE_URL": stub.base_url, "OPENAI_API_KEY": "k", "HERMES_CRON_MODEL": "m"}
         with Serving(home, env=env) as serving:
             run_id = serving.ask("run", "j", "--detach")["run_id"]
             until(lambda: stub.requests, "the first request")
             assert serving.cli("runs", "steer", run_id, "be", "brief").rc == 0
+            said.touch()
             until(lambda: serving.runs()[0]["state"] == "ok", "the end")
             (step,) = [each for each in serving.ask("runs", "trace", run_id)["steps"] if each["step"] == "told"]
             assert step["text"].endswith("be brief")
             assert "told" in serving.cli("runs", "trace", run_id).out
-            assert step["text"] in [said["content"] for said in json.loads(stub.requests[-1].body)["messages"]]
+            assert step["text"] in [each["content"] for each in json.loads(stub.requests[-1].body)["messages"]]
