@@ -143,7 +143,7 @@ def decide(
     Raises NotFound; Conflict for a question that has an answer, or whose time is over.
     """
     asked = to_answer(conn, number, now)
-    _answer(conn, asked, decision, by=by, reason=reason, now=now)
+    answer(conn, asked, decision, by=by, reason=reason, now=now)
     return one(conn, number)
 
 
@@ -174,7 +174,7 @@ def expire(conn: Connection, now: datetime) -> list[Approval]:
     late = conn.execute(select(_approvals).where(_IS_OPEN, _approvals.c.expires_at <= now)).mappings()
     asked = [_approval(row) for row in late]
     for each in asked:
-        _answer(conn, each, Decision.EXPIRED, by=None, reason=None, now=now)
+        answer(conn, each, Decision.EXPIRED, by=None, reason=None, now=now)
     return [one(conn, each.number) for each in asked]
 
 
@@ -194,9 +194,10 @@ def withdraw(conn: Connection, run_id: str, now: datetime) -> int:
     return int(done.rowcount)
 
 
-def _answer(
+def answer(
     conn: Connection, asked: Approval, decision: Decision, *, by: str | None, reason: str | None, now: datetime
 ) -> None:
+    """Write the answer down, whether or not its time is over: of what was done meanwhile it is the truth."""
     conn.execute(
         update(_approvals)
         .where(_approvals.c.number == asked.number, _IS_OPEN)

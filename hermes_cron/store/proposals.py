@@ -22,6 +22,8 @@ from hermes_cron.store.tables import ApprovalRow, LearnedRow
 _learned = LearnedRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _approvals = ApprovalRow.__table__  # type: ignore[attr-defined]
 
+_NOT_DONE = tuple(state.value for state in (LearnedState.PROPOSED, LearnedState.DENIED, LearnedState.EXPIRED))
+
 TOOL = "learn"
 """What stands as the tool of such a question."""
 
@@ -71,13 +73,14 @@ def of(conn: Connection, asked: approvals.Approval) -> Learned:
 def accept(conn: Connection, change: Learned, *, by: str, now: datetime) -> Learned:
     """The change was made: ``before``, ``after`` and the details are those of now. With the answer that it is.
 
-    Raises NotFound, Conflict as ``approvals.decide``: then somebody else answered meanwhile.
+    Whoever says no, or whatever time runs out, while it is being made comes too late: what was done stands.
     """
-    if change.approval is not None and approvals.one(conn, change.approval).decision is None:
-        approvals.decide(conn, change.approval, Decision.APPROVED, by=by, reason=None, now=now)
+    asked = None if change.approval is None else approvals.one(conn, change.approval)
+    if asked is not None and asked.decision is None:
+        approvals.answer(conn, asked, Decision.APPROVED, by=by, reason=None, now=now)
     conn.execute(
         update(_learned)
-        .where(_learned.c.number == change.number, _learned.c.state == LearnedState.PROPOSED.value)
+        .where(_learned.c.number == change.number, _learned.c.state.in_(_NOT_DONE))
         .values(
             state=LearnedState.APPLIED.value,
             at=now,

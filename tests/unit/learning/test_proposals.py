@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -113,6 +114,17 @@ def test_a_no_is_final(app: App, home: Home) -> None:
     with pytest.raises(Conflict, match="answered already: denied by oncall"):
         app.runs.approve("a1", by="oncall")
     assert (state(app), text(home)) == (LearnedState.DENIED, "")
+
+
+def test_a_yes_that_comes_too_late_changes_nothing(home: Home) -> None:
+    clock = FixedClock(NOON)
+    app = App(home, Settings.load(home), clock, person=lambda: "oncall")
+    with contextlib.closing(app):
+        remember(app, author(app), "s/7")
+        clock.advance(25 * 3600)
+        with pytest.raises(Conflict, match="silence meant no"):
+            app.runs.approve("a1", by="oncall")
+        assert text(home) == ""
 
 
 # --- taking back ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from hermes_cron.domain.delivery import DeliveryKind
 from hermes_cron.domain.job import Deliver, When
 from hermes_cron.domain.learning import Kind, Learned, LearnedState
 from hermes_cron.domain.run import RunState
-from hermes_cron.errors import Conflict
 from hermes_cron.store import approvals, learned, learned_notices, overview, proposals, reader
 from hermes_cron.store.approvals import Decision
 from hermes_cron.store.tables import DeliveryRow
@@ -219,9 +218,12 @@ def test_a_run_that_asks_about_a_call_goes_on_though_its_proposal_waits(ends: En
     assert one(ends, kept.approval).decision is None
 
 
-def test_an_answer_comes_in_time_and_once(ends: Ends) -> None:
+def test_a_no_that_comes_while_the_change_is_made_is_too_late(ends: Ends) -> None:
     kept = proposal(ends)
-    with pytest.raises(Conflict, match="silence meant no"):
-        ends.store.write(lambda conn: proposals.accept(conn, kept, by="oncall", now=ends.now + timedelta(days=2)))
-    with ends.store.read() as conn:
-        assert learned.one(conn, kept.number).state is LearnedState.PROPOSED
+    done = Learned(**{**_fields(kept), "after": "b" * 40})
+    number = kept.approval or 0
+    ends.store.write(
+        lambda conn: approvals.decide(conn, number, Decision.DENIED, by="other", reason=None, now=ends.now)
+    )
+    got = ends.store.write(lambda conn: proposals.accept(conn, done, by="oncall", now=ends.now))
+    assert (got.state, got.after) == (LearnedState.APPLIED, "b" * 40)
