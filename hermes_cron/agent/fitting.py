@@ -19,6 +19,8 @@ from hermes_cron.errors import ModelContextLength
 from hermes_cron.ports import ContextEngine, Emit, Fenced, Journal
 
 _log = logging.getLogger(__name__)
+_EARLY = 8
+"""A window that is only guessed is asked for when an eighth of the first mark is reached: short runs never do."""
 _LATER = 20
 """After a try that gained nothing the next one waits until a twentieth of the window came on top."""
 
@@ -26,10 +28,12 @@ _LATER = 20
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """How many tokens a model reads at once (``of``), what a server said about it (``learn``), and the shares of it,
-    in percent, from which there is something to do."""
+    in percent, from which there is something to do. ``ask`` the server where that is only guessed: it may take seconds.
+    """
 
     of: Callable[[str], int]
     learn: Callable[[str, int], None]
+    ask: Callable[[str], None] = lambda _model: None
     soft_percent: int = 50
     hard_percent: int = 85
 
@@ -59,6 +63,7 @@ class Fitting:
         self._weight = Weight(header)
         self._searchable = any(tool["function"]["name"] == SEARCH_TOOL for tool in header.tools)
         self._not_before = 0
+        self._asked: str | None = None
 
     def reported(self, usage: Usage | None, messages: Sequence[Message]) -> None:
         """What the provider counted of the last request and its reply, the last of ``messages``."""
@@ -67,6 +72,10 @@ class Fitting:
     def before_call(self, messages: Sequence[Message], model: str) -> list[Message] | None:
         """The messages to send instead; None: these. Called between two steps, at the start of a session too."""
         load = self._fit.window.load(model, self._weight.tokens(messages))
+        if load.tokens * _EARLY > load.soft and model != self._asked:
+            self._asked = model
+            self._fit.window.ask(model)
+            load = self._fit.window.load(model, load.tokens)
         due = (load.over_hard or load.tokens >= self._not_before) and self._fit.engine.due(load)
         return self._compacted(load, ask=due) if due or load.over_hard else None
 

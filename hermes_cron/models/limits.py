@@ -1,4 +1,4 @@
-"""Which window did the server name, when it refused a request as too long?
+"""Which window did the server name, in its list of models or when it refused a request as too long?
 
 Servers that know it say it, in a field or in a sentence, each in its own words.
 """
@@ -54,6 +54,16 @@ def window_of(error: object) -> int | None:
 def requested_of(error: object) -> int | None:
     """Tokens that the refused request has, None where the error does not say."""
     return _field(error, _REQUEST_FIELDS) or _sentence(error, _REQUESTED)
+
+
+def offered_window(row: Mapping[str, object]) -> int | None:
+    """Of a row of the server's list: OpenRouter's and Together's ``context_length``, vLLM's ``max_model_len``, Groq's
+    ``context_window``, Mistral's ``max_context_length``, LM Studio's of what it has loaded, llama.cpp's in ``meta``.
+    The least of them: a model may read more than whoever serves it.
+    """
+    places = (row, row.get("top_provider"), row.get("meta"))
+    said = [_field(place, (name,)) for place in places for name in (*_WINDOW_FIELDS, "loaded_context_length")]
+    return min((tokens for tokens in said if tokens is not None), default=None)
 
 
 def _field(error: object, names: Iterable[str]) -> int | None:

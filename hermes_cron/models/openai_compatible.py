@@ -30,6 +30,7 @@ from hermes_cron.models.body import BodyWriter
 from hermes_cron.models.connection import CONNECT_TIMEOUT_S, Clients
 from hermes_cron.models.endpoint import Endpoint
 from hermes_cron.models.faults import fault_of
+from hermes_cron.models.limits import offered_window
 from hermes_cron.models.retry import wait_before_retry
 from hermes_cron.models.stream import Assembly, events
 from hermes_cron.models.wire import estimated_usage, is_cut, read_completion
@@ -99,6 +100,13 @@ class OpenAICompatible:
 
     def models(self, *, timeout_s: float) -> list[str]:
         """The names that the server offers, sorted. Raises as ``complete`` does."""
+        return sorted(str(row["id"]) for row in self._offered(timeout_s))
+
+    def window(self, model: str, *, timeout_s: float) -> int | None:
+        """How many tokens a model reads at once, where the server's list says so. Raises as ``complete`` does."""
+        return next((offered_window(row) for row in self._offered(timeout_s) if row["id"] == model), None)
+
+    def _offered(self, timeout_s: float) -> list[dict[str, Any]]:
         import httpx2
 
         with self._translated(), self._until(self._monotonic() + timeout_s):
@@ -109,7 +117,7 @@ class OpenAICompatible:
         rows = data.get("data") if isinstance(data, dict) else None
         if not isinstance(rows, list):
             raise ModelGarbage(f"{self._place} sent no list of models: {quote(str(data))}")
-        return sorted(str(row["id"]) for row in rows if isinstance(row, dict) and row.get("id"))
+        return [row for row in rows if isinstance(row, dict) and row.get("id")]
 
     def _asked(self, request: ModelRequest) -> str:
         return request.model or request.header.model or self.endpoint.model

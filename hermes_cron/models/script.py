@@ -157,7 +157,9 @@ class _Part:
 class Script:
     """A parsed script. Thread-safe; a part in ``order`` has one position for all callers."""
 
-    def __init__(self, parts: Sequence[_Part], *, models: tuple[str, ...] = (), shape: Shape = Shape.OPENAI) -> None:
+    def __init__(
+        self, parts: Sequence[_Part], *, models: tuple[str | Mapping[str, Any], ...] = (), shape: Shape = Shape.OPENAI
+    ) -> None:
         self._parts = tuple(parts)
         self.models = models
         self.shape = shape

@@ -314,7 +314,8 @@ class StubServer:
     def _models(self) -> dict[str, Any]:
         owner = "library" if self._script.shape is Shape.OLLAMA else "stub"
         names = self._script.models or (DEFAULT_MODEL,)
-        rows = [{"id": name, "object": "model", "created": 1767225600, "owned_by": owner} for name in names]
+        same = {"object": "model", "created": 1767225600, "owned_by": owner}
+        rows = [{"id": each, **same} if isinstance(each, str) else {**same, **each} for each in names]
         return {"object": "list", "data": rows}
 
 

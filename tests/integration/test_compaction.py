@@ -45,7 +45,7 @@ CONFIG = """
 [compaction]
 engine = "{engine}"
 [model]
-window = {window}
+{window}
 auxiliary = "aux"
 [learning]
 memory_turns = 0
@@ -91,7 +91,8 @@ def long_run(home: Home, run_cli: RunCli) -> Callable[..., Ran]:
 
     def run(
         *,
-        window: int = 6_000,
+        window: int | None = 6_000,
+        models: list[Any] | None = None,
         steps: int = STEPS,
         engine: str = "summary",
         limits: str = "",
@@ -102,8 +103,9 @@ def long_run(home: Home, run_cli: RunCli) -> Callable[..., Ran]:
         home.tools.mkdir(exist_ok=True)
         (home.tools / "look.py").write_text(LOOK)
         (home.jobs / "j.md").write_text(JOB.format(limits=limits and f", {limits}"))
-        home.config.write_text(plain + CONFIG.format(window=window, engine=engine))
-        with StubServer(script(steps, refused, aside)) as stub:
+        said = "" if window is None else f"window = {window}"
+        home.config.write_text(plain + CONFIG.format(window=said, engine=engine))
+        with StubServer(script(steps, refused, aside) | {"models": models or []}) as stub:
             env = {"OPENAI_BASE_URL": stub.base_url, "HERMES_CRON_MODEL": "stub-model", "OPENAI_API_KEY": "k"}
             env |= {"PYTHONPATH": f"{path}:{ROOT}"} if path else {}
             ran = run_cli("run", "j", "--json", env=env)
@@ -222,6 +224,13 @@ def test_what_the_server_says_of_its_window_is_believed(long_run: Callable[..., 
     first_cut = next(at for at in range(1, len(it.main)) if len(it.main[at]) < len(it.main[at - 1]))
     assert first_cut == 31, "one refusal, one compaction, one more try"
     assert all(sum(map(message_tokens, messages)) < 3_072 for messages in it.main[first_cut:])
+
+
+def test_a_window_that_nobody_configured_is_read_from_the_servers_list(long_run: Callable[..., Ran]) -> None:
+    it = long_run(window=None, steps=100, models=[{"id": "stub-model", "max_model_len": 9_000}])
+    assert it.told["state"] == "ok"
+    largest = max(sum(map(message_tokens, messages)) for messages in it.main)
+    assert 3_000 < largest < 9_000 // 2
 
 
 ENGINE = """

@@ -106,6 +106,19 @@ def test_each_message_is_weighed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(seen) == len(messages)
 
 
+@pytest.mark.parametrize(("tokens", "times"), [(600, 0), (700, 1)])
+def test_a_window_that_is_guessed_is_asked_for_once_and_late(tmp_path: Path, tokens: int, times: int) -> None:
+    asked: list[str] = []
+    it = small(
+        tmp_path, [counted(98, tokens), counted(99, tokens + 1), DONE], LOOK, window=10_000, messages=history(20)
+    )
+    fit = it.made.run.fit
+    assert fit is not None
+    it.made.run = replace(it.made.run, fit=replace(fit, window=replace(fit.window, ask=asked.append)))
+    assert it.go().stop is StopReason.FINAL
+    assert len(asked) == times
+
+
 # --- what is sent -----------------------------------------------------------------------------------------------------
 
 
