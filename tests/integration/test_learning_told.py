@@ -422,3 +422,20 @@ def test_a_run_that_goes_on_is_steered_and_one_that_followed_a_playbook_has_no_a
     assert "it followed a playbook" in done.err
     told = learner("runs", "feedback", played, "wrong", lang="zh").err
     assert told == f"错误：运行 {played} 由 playbook 执行，无法从中学习\n  可以试  写进任务：hermes-cron edit p\n"
+
+
+def test_silence_means_no_and_the_run_is_long_over(learner: Learner) -> None:
+    learner.job("learn: propose", "paused: resting")
+    with StubServer([REPORT, REMEMBERS, NOTHING]) as stub:
+        env = {"OPENAI_BASE_URL": stub.base_url, "HERMES_CRON_MODEL": "stub-model", "OPENAI_API_KEY": "k"}
+        with Serving(learner.home, env=env) as serving:
+            run_id = str(json.loads(serving.cli("run", "j", "--json").out)["run_id"])
+            serving.cli("runs", "feedback", run_id, "German, please")
+            until(lambda: serving.ask("approvals", "list")["approvals"], lambda: serving.ask("runs", "show", run_id))
+            assert serving.ask("runs", "show", run_id)["state"] == "ok"
+            until(lambda: "  silence   means no, on Wed 2026-12-02 " in learner.chat, lambda: learner.chat)
+            serving.at("+1 13:30")
+            until(lambda: not serving.ask("approvals", "list")["approvals"], "the question is closed")
+            assert line(serving.cli("runs", "show", run_id).out, "learned").endswith(": no answer in time")
+            assert serving.cli("approve", "a1").rc == 5
+    assert FACT not in learner.memory
