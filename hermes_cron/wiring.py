@@ -309,7 +309,7 @@ class App:
         names: dict[str, Collection[str]] = {}
         if strict:
             names = {
-                "skills": _Asked(self.skills.names),
+                "skills": _Asked(lambda: (*self.skills.names(), *self.skills.former_names())),
                 "tools": _Asked(self._tool_words),
                 "targets": frozenset(self.settings_now.targets),
                 "jobs": _Asked(self.jobs.names),

@@ -23,7 +23,7 @@ from hermes_cron.errors import (
     SkillNameMissing,
     SkillOutsideRoot,
 )
-from hermes_cron.experience import frontmatter, matching, skill_pins
+from hermes_cron.experience import frontmatter, matching, skill_pins, skill_redirects
 from hermes_cron.experience.skill_screen import SkillFinding, SkillScreens
 
 SKILL_FILE = "SKILL.md"
@@ -166,16 +166,44 @@ class SkillLibrary:
         return {name: tuple(skills) for name, skills in found.items()}
 
     def names(self) -> tuple[str, ...]:
-        """Names that ``get`` answers; a name that two skills carry is not among them."""
+        """Names of skills that ``get`` answers; a name that two skills carry is not among them."""
         return tuple(sorted(name for name, skills in self._good.items() if len(skills) == 1))
+
+    def former_names(self) -> tuple[str, ...]:
+        """Names that ``get`` answers with another skill: what each was merged into."""
+        olds = dict.fromkeys(name for old in self._redirects for name in (old, old.rpartition("/")[2]))
+        return tuple(name for name in olds if not self._hits(name) and self._led(name) is not None)
+
+    @cached_property
+    def _redirects(self) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        for home in self._homes:
+            found |= skill_redirects.redirects(home)
+        return found
+
+    def _led(self, name: str) -> Skill | None:
+        """The skill that one of this name was merged into."""
+        way = skill_redirects.way(self._redirects, name, lambda it: it in self._places)
+        return self._places.get(way[-1]) if way and not skill_redirects.is_circle(way) else None
+
+    @cached_property
+    def _places(self) -> Mapping[str, Skill]:
+        """Good skills by qualified name."""
+        return {skill.qualified: skill for skill in self._found if skill.fault is None}
+
+    def _hits(self, name: str) -> list[Skill]:
+        return [s for s in self._found if name in (s.name, s.qualified)]
 
     def duplicates(self, skill: Skill) -> tuple[Skill, ...]:
         """Other good skills of the same name. ``skill`` may be of an earlier library."""
         return tuple(other for other in self._good.get(skill.name, ()) if other.folder != skill.folder)
 
     def get(self, name: str) -> Skill:
-        """By name or ``category/name``. Raises ``NotFound``, ``SkillAmbiguous``, or the broken skill's own fault."""
-        hits = [s for s in self._found if name in (s.name, s.qualified)]
+        """By name or ``category/name``; of one that was merged, the skill that has it now.
+
+        Raises ``NotFound``, ``SkillAmbiguous``, or the broken skill's own fault.
+        """
+        hits = self._hits(name)
         good = [s for s in hits if s.fault is None]
         if len(good) > 1:
             places = ", ".join(sorted(s.qualified for s in good))
@@ -184,9 +212,26 @@ class SkillLibrary:
             return good[0]
         if hits and hits[0].fault is not None:
             raise hits[0].fault
+        if (led := self._led(name)) is not None:
+            return led
+        self._refuse_lost(name)
         near = difflib.get_close_matches(name, self.names(), n=3, cutoff=0.6)
         known = f"did you mean {', '.join(near)}?" if near else "hermes-cron skills list"
         raise NotFound(f"no skill {name!r}", hint=known, details={"near": near})
+
+    def _refuse_lost(self, name: str) -> None:
+        """Raises ``NotFound`` for a name whose redirects lead to no skill."""
+        way = skill_redirects.way(self._redirects, name, lambda it: it in self._places)
+        if not way:
+            return
+        said = " -> ".join(way)
+        why = "lead in a circle" if skill_redirects.is_circle(way) else "end where no skill is"
+        short = way[-1].rpartition("/")[2]
+        raise NotFound(
+            f"the skill {name!r} was merged, and its redirects {why}: {said}",
+            hint=f"hermes-cron skills restore {short}   or edit skills/{skill_redirects.REDIRECTS}",
+            details={"way": list(way)},
+        )
 
     def blocked(self, skill: Skill) -> SkillFinding | None:
         """Why the scanner lets no run have this skill; None when it may be used. Reads its files when they changed."""
