@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 LOOK_S = 15.0
 """How old what is read from files may be: names of skills, sizes of memory and history."""
 
+_STATES = ("active", "stale", "archived", "pinned")
 _LOG = logging.getLogger(__name__)
 
 
@@ -52,7 +54,9 @@ class MetricsDesk:
             gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
             for look in (self._memory, self._history):
                 self._tried(lambda look=look: gauges.update(look()))  # type: ignore[misc]
-            self._looked = now, self._skills(), gauges
+            names, states = self._skills()
+            gauges["hermes_cron_skills"] = {(("state", state),): float(states[state]) for state in _STATES}
+            self._looked = now, names, gauges
         return self._looked[1], self._looked[2]
 
     def _tried(self, look: Callable[[], object]) -> None:
@@ -61,12 +65,26 @@ class MetricsDesk:
         except Exception:  # noqa: BLE001  # one gauge that cannot be read must not hide the others
             _LOG.exception("a part of the metrics cannot be told")
 
-    def _skills(self) -> tuple[str, ...]:
-        """By the names under which uses are counted."""
-        from hermes_cron.experience.skill_index import name_of
+    def _skills(self) -> tuple[tuple[str, ...], Mapping[str, int]]:
+        """By the names under which uses are counted, and how many are in each state."""
+        from hermes_cron.experience.lifecycle import shown, stale
+        from hermes_cron.experience.skill_index import name_of, record_of
 
-        library = self._app.read_skills()
-        return tuple(sorted({name_of(library, skill) for skill in library.all() if skill.fault is None}))
+        library, records = self._app.read_skills(), self._app.skill_reading.records()
+        marks = stale(self._app.home.skills)
+        names, states = set(), Counter(archived=self._archived())
+        for skill in library.all():
+            if skill.fault is None:
+                name = name_of(library, skill)
+                names.add(name)
+                state = shown(marks.get(skill.qualified), record_of(records, skill, name))
+                states["pinned" if skill.pinned else state.value] += 1
+        return tuple(sorted(names)), states
+
+    def _archived(self) -> int:
+        from hermes_cron.experience.skills import ARCHIVE, SKILL_FILE
+
+        return sum(1 for _ in (self._app.home.skills / ARCHIVE).glob(f"**/{SKILL_FILE}"))
 
     def _memory(self) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
         from hermes_cron.experience.memory import Target

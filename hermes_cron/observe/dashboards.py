@@ -137,6 +137,12 @@ DASHBOARDS: tuple[Dashboard, ...] = (
                 "{{outcome}}")]),
             Panel(title="Since its last use", kind="bargauge", unit="s", width=24, queries=[(
                 f"topk(20, time() - hermes_cron_skill_last_used_timestamp_seconds{{{SKILLS}}})", "{{skill}}")]),
+            Panel(title="Skills by state", stacked=True, width=8, queries=[("hermes_cron_skills", "{{state}}")]),
+            Panel(title="What the curator did", stacked=True, width=8, queries=[(
+                "sum by (action, outcome) (increase(hermes_cron_curator_actions_total[$__rate_interval]))",
+                "{{action}} {{outcome}}")]),
+            Panel(title="Since the curator's last good run", kind="stat", unit="s", width=8,
+                  queries=[("time() - hermes_cron_curator_last_success_timestamp_seconds", "")]),
         ),
     ),
     Dashboard(

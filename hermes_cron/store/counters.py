@@ -39,6 +39,7 @@ SKILL_VIEWS = "hermes_cron_skill_views_total"
 SKILL_USES = "hermes_cron_skill_uses_total"
 SKILL_PATCHES = "hermes_cron_skill_patches_total"
 SKILL_OUTCOMES = "hermes_cron_skill_run_outcomes_total"
+CURATOR = "hermes_cron_curator_actions_total"
 
 BUCKETS: Mapping[str, tuple[float, ...]] = {
     LATENESS: (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900),

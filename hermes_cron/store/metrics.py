@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, case, func, select
 
+from hermes_cron.domain.job import Action
 from hermes_cron.domain.run import RunState
 from hermes_cron.store.prepared import instant
 from hermes_cron.store.tables import CounterRow, JobRow, RunRow, SkillTotalRow
@@ -43,6 +44,7 @@ def tell(conn: Connection) -> Told:
         totals[name][_labels(labels)] = value
     gauges: Totals = defaultdict(dict)
     names = []
+    curated = []
     standing = dict.fromkeys(_STATES, 0.0)
     for row in conn.execute(_standing()):
         names.append(row.name)
@@ -52,6 +54,10 @@ def tell(conn: Connection) -> Told:
             gauges["hermes_cron_job_next_run_timestamp_seconds"][job] = due.timestamp()
         if (ended := instant(row.last_ok)) is not None:
             gauges["hermes_cron_job_last_success_timestamp_seconds"][job] = ended.timestamp()
+            if row.action == Action.CURATE and row.state != "paused":  # that is a person's wish
+                curated.append(ended.timestamp())
+    if curated:
+        gauges["hermes_cron_curator_last_success_timestamp_seconds"] = {(): max(curated)}
     gauges["hermes_cron_jobs"] = {(("state", state),): count for state, count in standing.items()}
     for row in conn.execute(select(_skills.c.skill, func.max(_skills.c.used_at)).group_by(_skills.c.skill)):
         if (used := instant(row[1])) is not None:
@@ -75,7 +81,8 @@ def _standing() -> Select[Any]:
         (func.json_extract(_jobs.c.spec, "$.paused").is_not(None), "paused"),
         else_="active",
     )
-    return select(_jobs.c.name, state.label("state"), _jobs.c.next_due, last_ok.label("last_ok")).where(
+    action = func.json_extract(_jobs.c.spec, "$.action").label("action")
+    return select(_jobs.c.name, state.label("state"), _jobs.c.next_due, last_ok.label("last_ok"), action).where(
         _jobs.c.removed_at.is_(None)
     )
 
