@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.event import SecurityFinding
 from hermes_cron.domain.learning import Author, SkillDoor
 from hermes_cron.domain.scan import Purpose, Verdict, scan
+from hermes_cron.domain.skill_use import SUCCESS, Success
 from hermes_cron.domain.tool_call import Probe, ToolOutput, error_output, error_text
 from hermes_cron.errors import HermesCronError
 from hermes_cron.experience.skill_index import name_of, record_of
@@ -58,7 +60,10 @@ class SkillReading:
         if not self._app.home.store.exists():
             return {}
         with self._app.store.read() as conn:
-            return skill_uses.records(conn, job_uid=job_uid)
+            found = skill_uses.records(conn, job_uid=job_uid)
+        said = self._app.settings_now.curator
+        success = Success(below=said.success_below, runs=said.success_runs)
+        return found if success == SUCCESS else {name: replace(it, success=success) for name, it in found.items()}
 
     def by_job(self, names: Collection[str]) -> Mapping[str | None, SkillRecord]:
         """What runs of each job made of a skill, by the names they knew it by."""

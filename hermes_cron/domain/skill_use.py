@@ -117,7 +117,7 @@ class SkillRecord:
             rewrites=self.rewrites + other.rewrites,
             lately_well=self.lately_well + other.lately_well,
             lately_badly=self.lately_badly + other.lately_badly,
-            success=self.success,
+            success=other.success if self.success == SUCCESS else self.success,
             viewed_at=later(self.viewed_at, other.viewed_at),
             used_at=later(self.used_at, other.used_at),
             patched_at=later(self.patched_at, other.patched_at),

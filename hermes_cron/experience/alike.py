@@ -28,13 +28,12 @@ class Pair:
     likeness: float
 
 
-def pairs(texts: Mapping[str, tuple[str, str]], *, at_least: float = NEARLY) -> list[Pair]:
-    """The most alike first, then by name. ``texts``: a digest of the whole, and the words to compare, by name."""
-    shingles = {name: _shingles(text) for name, (_, text) in sorted(texts.items())}
+def pairs(texts: Mapping[str, str], *, at_least: float = NEARLY) -> list[Pair]:
+    """The most alike first, then by name. ``texts`` by name."""
+    shingles = {name: _shingles(text) for name, text in sorted(texts.items())}
     found = []
     for one, other in _candidates(shingles, at_least):
-        same = texts[one][0] == texts[other][0] != ""
-        likeness = 1.0 if same else _jaccard(shingles[one], shingles[other])
+        likeness = _jaccard(shingles[one], shingles[other])
         if likeness >= at_least:
             found.append(Pair(one=one, other=other, likeness=round(likeness, 3)))
     return sorted(found, key=lambda it: (-it.likeness, it.one, it.other))

@@ -121,7 +121,7 @@ def _twice(home: Home) -> Iterator[Intended]:
     """A merge to decide on, where one of the two may go and the other may be written; else a note."""
     by_name = {skill.name: skill for skill in home.skills if skill.fault is None}
     gone: set[str] = set()
-    for pair in pairs({name: (skill.digest, f"{skill.description}\n{skill.text}") for name, skill in by_name.items()}):
+    for pair in pairs({name: f"{skill.description}\n{skill.text}" for name, skill in by_name.items()}):
         if {pair.one, pair.other} & gone:
             continue
         one, other = by_name[pair.one], by_name[pair.other]

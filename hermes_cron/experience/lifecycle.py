@@ -68,8 +68,8 @@ RULE = Rule()
 class SkillFacts:
     """What is known of a skill of the home. ``name`` is the qualified one, ``called`` the one that uses are counted by.
 
-    ``changed`` is the last change of any kind, by a person's editor too. ``jobs`` name it. ``digest`` is of all its
-    files. ``missing`` are files of its own that its text names and that are not there. ``fault``: why it is broken.
+    ``changed`` is the last change of any kind, by a person's editor too. ``jobs`` name it. ``missing`` are
+    files of its own that its text names and that are not there. ``fault``: why it is broken.
     """
 
     name: str
@@ -83,7 +83,6 @@ class SkillFacts:
     mark: Mark | None = None
     description: str = ""
     text: str = ""
-    digest: str = ""
     missing: tuple[str, ...] = ()
     fault: str | None = None
 

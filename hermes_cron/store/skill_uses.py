@@ -20,7 +20,7 @@ from sqlalchemy.dialects.sqlite import insert
 from hermes_cron.domain.ending import Ending
 from hermes_cron.domain.job import Work
 from hermes_cron.domain.learning import Kind, Learned, LearnedState
-from hermes_cron.domain.skill_use import NOT_ACTING, UNKNOWN, SkillRecord, given_in, went_well
+from hermes_cron.domain.skill_use import LATELY, NOT_ACTING, UNKNOWN, SkillRecord, given_in, went_well
 from hermes_cron.store import counters
 from hermes_cron.store.prepared import Prepared
 from hermes_cron.store.tables import JobRow, LearnedRow, MessageRow, SessionRow, SkillTotalRow, SkillUseRow
@@ -173,6 +173,8 @@ def records(conn: Connection, *, job_uid: str | None = None) -> dict[str, SkillR
     query = select(_totals.c.skill, *_SUMS).group_by(_totals.c.skill)
     for row in conn.execute(query if job_uid is None else query.where(_totals.c.job_uid == job_uid)).mappings():
         found[row["skill"]] += _record(row)
+    for skill, (well, badly) in _lately(conn, job_uid).items():
+        found[skill] += replace(UNKNOWN, lately_well=well, lately_badly=badly)
     changes = (
         select(_learned.c.name, _learned.c.change, func.count().label("times"), func.max(_learned.c.at).label("at"))
         .where(
@@ -188,6 +190,21 @@ def records(conn: Connection, *, job_uid: str | None = None) -> dict[str, SkillR
         number = "patches" if row["change"] == PATCHED else "rewrites"
         found[row["name"]] += replace(UNKNOWN, **{number: row["times"], "patched_at": row["at"]})
     return dict(found)
+
+
+def _lately(conn: Connection, job_uid: str | None) -> Mapping[str, tuple[int, int]]:
+    """Of the newest judged uses of each skill: how many went well, how many badly."""
+    place = func.row_number().over(partition_by=_uses.c.skill, order_by=_uses.c.number.desc())
+    judged = select(_uses.c.skill, _uses.c.well, place.label("place")).where(
+        _uses.c.kind == USE, _uses.c.well.is_not(None)
+    )
+    newest = (judged if job_uid is None else judged.where(_uses.c.job_uid == job_uid)).subquery()
+    query = (
+        select(newest.c.skill, func.sum(newest.c.well), func.count())
+        .where(newest.c.place <= LATELY)
+        .group_by(newest.c.skill)
+    )
+    return {skill: (int(well), count - int(well)) for skill, well, count in conn.execute(query)}
 
 
 def by_job(conn: Connection, names: Collection[str]) -> dict[str | None, SkillRecord]:

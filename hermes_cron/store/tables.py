@@ -452,7 +452,10 @@ class SkillUseRow(SQLModel, table=True):
     """A skill was viewed in a run, or used by it: then with what became of the run. Goes with the run."""
 
     __tablename__ = "skill_uses"
-    __table_args__ = (UniqueConstraint("run_id", "skill", "kind", "key", name="skill_uses_once"),)
+    __table_args__ = (
+        UniqueConstraint("run_id", "skill", "kind", "key", name="skill_uses_once"),
+        Index("skill_uses_judged", "skill", "number", "well", sqlite_where=text("kind = 'use' AND well IS NOT NULL")),
+    )
 
     number: int | None = Field(default=None, primary_key=True)
     skill: str

@@ -46,6 +46,8 @@ CREATE TABLE skill_uses (
   CONSTRAINT skill_uses_once UNIQUE (run_id, skill, kind, "key")
 );
 
+CREATE INDEX skill_uses_judged ON skill_uses (skill, number, well) WHERE kind = 'use' AND well IS NOT NULL;
+
 CREATE TABLE skill_totals (
   skill VARCHAR NOT NULL,
   job_uid VARCHAR NOT NULL,

@@ -147,7 +147,7 @@ def test_few_skills_are_listed_whole_with_what_runs_made_of_them(rig: Rig) -> No
     assert "- deploy: Deploys it. [went well in 1 of 1 runs]" in lines
     assert lines[-1].startswith("- ops/bad: broken, skills/ops/bad/SKILL.md:3: ")
     assert rig.app.skill_reading.records()["deploy"] == SkillRecord(
-        views=1, uses=1, well=1, viewed_at=NOON, used_at=NOON
+        views=1, uses=1, well=1, lately_well=1, viewed_at=NOON, used_at=NOON
     )
 
 
