@@ -151,4 +151,6 @@ def _value(node: Any, where: str, path: str, quoted: dict[str, bool]) -> Value:
     if isinstance(node, SequenceNode):
         return [_value(item, where, f"{path}.{i}", quoted) for i, item in enumerate(node.value)]
     quoted[path] = tag.endswith(":str")
+    if node.style == ">":  # ruamel keeps where a line was folded as a BEL
+        return str(node.value).replace("\a", "")
     return None if node.style is None and node.value in _NULL else str(node.value)

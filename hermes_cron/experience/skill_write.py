@@ -37,10 +37,19 @@ def planned(
         step = skill_ops.applied(state, operation)
         state = step.state
         said.append(step.said)
-    state = _versioned(before, state)
-    refuse_too_much(state)
     whole = any(operation.action in {Action.CREATE, Action.EDIT} for operation in operations)
-    return state, tuple(said), _judged(name, before, state, check_playbook, strict=whole)
+    state, found = accepted(name, before, state, check_playbook, strict=whole)
+    return state, tuple(said), found
+
+
+def accepted(
+    name: str, before: State | None, after: State, check_playbook: CheckPlaybook, *, strict: bool = False
+) -> tuple[State, tuple[SkillFinding, ...]]:
+    """``after`` with a version of its own, as it may be written, and what the scanner warns of since. Raises why it may
+    not be. ``strict``: faults that were there before are faults of this change too."""
+    state = _versioned(before, after)
+    refuse_too_much(state)
+    return state, _judged(name, before, state, check_playbook, strict=strict)
 
 
 def _versioned(before: State | None, after: State) -> State:

@@ -267,3 +267,9 @@ def test_a_pipe_in_the_place_of_a_skill_is_not_waited_for(tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "cat" / "pipe" / "SKILL.md")
     with pytest.raises(SkillFrontmatterError, match="no plain file"):
         SkillLibrary((Root(path=tmp_path),)).get("pipe")
+
+
+def test_a_folded_description_has_no_sign_of_the_fold(tmp_path: Path) -> None:
+    skill = only(tmp_path, "a", "---\nname: a\ndescription: >-\n  one\n  two\n---\nBody\n")
+
+    assert skill.description == "one two"
