@@ -249,10 +249,27 @@ class SkillLibrary:
     def match(self, prompt: str, *, databases: Sequence[str] = ()) -> Skill | None:
         """The one skill that the prompt plainly asks for; a tie or a weak likeness is None.
 
-        ``databases`` are names of databases: in the prompt they stand for the word "database".
+        ``databases`` are names of databases: in the prompt they stand for the word "database". A prompt that asks for
+        a skill that was merged asks for the one that has it now.
         """
         usable = [s for s in self._found if s.fault is None and not self.duplicates(s)]
-        return matching.best(usable, prompt, databases=databases)
+        found = matching.best(usable, prompt, databases=databases)
+        if found is None and self._merged:
+            former = matching.best([*usable, *(old for old, _ in self._merged)], prompt, databases=databases)
+            found = next((new for old, new in self._merged if old is former), former)
+        return found
+
+    @cached_property
+    def _merged(self) -> tuple[tuple[Skill, Skill], ...]:
+        """Skills that were merged as the archive has them, each with the one that it is now."""
+        pairs = []
+        for home in self._homes:
+            for name in skill_redirects.redirects(home):
+                new, folder = self._led(name), home / ARCHIVE / name
+                if new is not None and not self._hits(name) and (folder / SKILL_FILE).is_file():
+                    old = self._readings.read(folder, Root(path=home / ARCHIVE))
+                    pairs += [(old, new)] if old.fault is None else []
+        return tuple(pairs)
 
 
 def read(folder: Path, root: Root, *, read_bytes: Callable[[Path], bytes] = Path.read_bytes) -> Skill:

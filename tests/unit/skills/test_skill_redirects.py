@@ -77,6 +77,25 @@ def test_a_line_is_added_and_what_it_replaces_goes() -> None:
     assert again.startswith(b"# ")
 
 
+def test_a_prompt_that_asks_for_a_merged_skill_gets_the_one_that_has_it(tmp_path: Path) -> None:
+    """A job that names no skill is given one by its words: they mean the same after a merge."""
+    old = tmp_path / ".archive" / "news" / "market-radar"
+    old.mkdir(parents=True)
+    (old / "SKILL.md").write_text(
+        '---\nname: market-radar\ndescription: x\nmetadata:\n  hermes-cron.match: "market + scan|radar"\n---\nBody\n'
+    )
+    found = library(tmp_path, ["news/briefing", "a/b"], "news/market-radar news/briefing")
+
+    assert [it.name for it in found.all()] == ["b", "briefing"]
+    matched = found.match("scan the market")
+    assert matched is not None
+    assert matched.qualified == "news/briefing"
+    assert found.match("scan the sky") is None
+    with_skill = library(tmp_path, ["own/scan-market"], "news/market-radar news/briefing").match("scan market")
+    assert with_skill is not None
+    assert with_skill.qualified == "own/scan-market"
+
+
 def test_lines_of_people_stay_as_they_are() -> None:
     mine = b"# ours\r\nold/a new/b # since May\r\n\r\n"
 
