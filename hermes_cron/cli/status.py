@@ -39,6 +39,7 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "learned": "learned",
         "next": "next",
         "running": "running since {since} (pid {pid}, last tick {ago} ago)",
+        "metrics": ", metrics on {address}",
         "more": ", and {count} more",
         "stopped": "not running; nothing starts by itself:  hermes-cron serve",
         "left_one": "not running; 1 run waits for it:  hermes-cron serve",
@@ -95,6 +96,7 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "learned": "学到",
         "next": "接下来",
         "running": "运行中，自 {since}（pid {pid}，{ago} 前心跳）",
+        "metrics": "，指标在 {address}",
         "more": "，另有 {count} 个",
         "stopped": "未运行，任务不会自动启动：  hermes-cron serve",
         "left_one": "未运行，1 次运行在等它：  hermes-cron serve",
@@ -294,7 +296,10 @@ def _scheduler(morning: _Morning, texts: Mapping[str, str], zone: ZoneInfo, lang
     text = texts["running"].format(
         since=when.due(started, zone, lang, now=started), pid=first.pid, ago=when.length(ago, lang)
     )
-    return text + (texts["more"].format(count=len(serving) - 1) if len(serving) > 1 else "")
+    if len(serving) > 1:
+        text += texts["more"].format(count=len(serving) - 1)
+    addresses = [each.metrics for each in serving if each.metrics]
+    return text + (texts["metrics"].format(address=texts["list"].join(addresses)) if addresses else "")
 
 
 def _day(proof: Accounted, texts: Mapping[str, str], lang: str) -> str:

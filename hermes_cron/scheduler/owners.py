@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,13 +24,17 @@ Kind = Literal["serve", "once", "run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Living:
-    """An owner whose lock is held. ``heartbeat`` is the host's time, ``started_at`` that of the owner's clock."""
+    """An owner whose lock is held. ``heartbeat`` is the host's time, ``started_at`` that of the owner's clock.
+
+    ``metrics`` is the address at which it answers a Prometheus.
+    """
 
     name: str
     pid: int
     kind: Kind
     started_at: datetime
     heartbeat: datetime
+    metrics: str | None = None
 
 
 class Owner:
@@ -68,6 +72,12 @@ class Owner:
             os.close(self._fd)
             self._fd = self._claim()
         os.utime(self._fd)
+
+    def serves_metrics(self, address: str) -> None:
+        """Say where. A line behind the card: who reads it meanwhile finds the card whole."""
+        more = json.dumps({"metrics": address})
+        self._card += f"\n{more}"
+        os.write(self._fd, f"\n{more}".encode())
 
     def outlive(self) -> None:
         """Keep the name until the process is gone: a thread that cannot be stopped may still act for a run."""
@@ -119,7 +129,8 @@ def living(folder: Path) -> list[Living]:
         with contextlib.suppress(OSError, ValueError, KeyError):  # gone meanwhile, or not one of ours
             if not lives(folder, path.stem):
                 continue
-            card = json.loads(path.read_text(encoding="utf-8"))
+            first, *more = path.read_text(encoding="utf-8").splitlines()
+            card = json.loads(first)
             found.append(
                 Living(
                     name=path.stem,
@@ -127,9 +138,17 @@ def living(folder: Path) -> list[Living]:
                     kind=card["kind"],
                     started_at=datetime.fromisoformat(card["started_at"]),
                     heartbeat=datetime.fromtimestamp(path.stat().st_mtime, UTC),
+                    metrics=_metrics(more),
                 )
             )
     return sorted(found, key=lambda owner: owner.started_at)
+
+
+def _metrics(lines: Sequence[str]) -> str | None:
+    """None for an owner that serves none, or is about to say so."""
+    with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):
+        return str(json.loads(lines[0])["metrics"])
+    return None
 
 
 def dead(folder: Path, me: str) -> list[str]:

@@ -285,6 +285,8 @@ class Service:
             self._plan.emit(MetricsNotServed(address=exporter.listen, error=error.strerror or str(error)))
             return
         stack.callback(exporter.stop)
+        if self._owner is not None:
+            self._owner.serves_metrics(address)
         self._plan.emit(MetricsServed(address=address))
 
     def once(self) -> int:

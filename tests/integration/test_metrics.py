@@ -82,6 +82,27 @@ def test_a_scrape_counts_what_ran_whoever_ran_it(jobs: Home) -> None:
         assert again[runs_of("good", "ok")] == 2
 
 
+def test_status_says_where_they_are(jobs: Home) -> None:
+    """The address that is served, whatever port config.toml leaves to the system."""
+    with Serving(jobs, env=ON_ANY_PORT) as serving:
+        served = address(serving)
+        assert not served.endswith(":0")
+        (line,) = [it for it in serving.cli("status").out.splitlines() if it.startswith("scheduler")]
+        assert line.endswith(f" ago), metrics on {served}")
+        assert [each["metrics"] for each in serving.ask("status")["schedulers"]] == [served]
+        owners = list(jobs.owners.glob("*.lock"))
+        for lost in owners:
+            lost.unlink()  # somebody tidied up: the service puts it back, with all that it says
+        until(lambda: serving.ask("status")["schedulers"], "it is back")
+        assert [each["metrics"] for each in serving.ask("status")["schedulers"]] == [served]
+        serving.stop()
+        serving.start()
+        assert [each["metrics"] for each in serving.ask("status")["schedulers"]] == [address(serving)]
+    with Serving(jobs) as serving:  # off
+        assert "metrics" not in serving.cli("status").out
+        assert [each["metrics"] for each in serving.ask("status")["schedulers"]] == [None]
+
+
 def test_a_removed_job_is_gone_from_the_next_scrape(jobs: Home) -> None:
     with Serving(jobs, env=ON_ANY_PORT) as serving:
         serving.due("12:00", runs=2)
