@@ -39,8 +39,11 @@ PROJECTS = {
 }
 """What each is made with, and where it answers; the template of all of them says /health/."""
 
+# To a shell a command of it is one line that starts Python on the rest, wherever that lies; to Python it is a text.
 CLUSTER = f"""\
-#!{sys.executable} -IS
+#!/bin/sh
+'''exec' "{sys.executable}" -IS "$0" "$@"
+' '''
 import json, pathlib, re, sys
 
 here = pathlib.Path(__file__).resolve().parent
