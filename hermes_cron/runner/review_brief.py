@@ -44,10 +44,10 @@ saying it again. State it, do not order: "Reports are read on a phone", not "Alw
 _METHODS = """\
 Ways of working are skills, with skill_manage. One is worth keeping when the work will come again and the way was \
 not obvious: the run ended well after five or more tool calls, errors were overcome, a person's correction proved \
-right, or somebody asked for it. Use skills_list and skill_view first. A skill that the run used and that proved \
-wrong, out of date, bound to one system or incomplete is patched, without being asked: change the lines concerned \
-and keep the rest. Unmaintained skills are liabilities. A skill is for a kind of work, not for one task: it has \
-when to use it, the steps, and pitfalls."""
+right, or somebody asked for it; say which (`because`). Use skills_list and skill_view first. A skill that the run \
+used and that proved wrong, out of date, bound to one system or incomplete is patched, without being asked: change \
+the lines concerned and keep the rest. Unmaintained skills are liabilities. A skill is for a kind of work, not for \
+one task: it has when to use it, the steps, and pitfalls."""
 
 _LOOK_FOR = {
     Brief.MEMORY: "This time look above all for durable facts.",

@@ -306,6 +306,87 @@ def test_the_job_decides_what_a_look_back_may_write(rig: Rig, lines: tuple[str, 
     assert had - {"skills_list", "skill_view", "skill_manage"} == offered
 
 
+SKILL = """\
+---
+name: count-boxes
+description: Count boxes in a room. Use when boxes are to be counted.
+metadata:
+  version: "1"
+---
+# Count boxes
+
+## When to use
+
+When boxes are to be counted.
+
+## Steps
+
+1. Count them.
+
+## Pitfalls
+
+- Some are hidden.
+"""
+
+
+def skill(rig: Rig, *lines: str, **values: Any) -> None:
+    """A run of a job that may change skills, and a skill that is there."""
+    rig.home.config.write_text(rig.home.config.read_text().replace("skill_iterations = 0", "skill_iterations = 1"))
+    folder = rig.home.skills / "boxes" / "count-boxes"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(SKILL)
+    rig.anew()
+    rig.run(rig.job("j", "tools: [now]", *lines), **values)
+
+
+def manage(action: str, **arguments: Any) -> dict[str, Any]:
+    given = {"name": "count-boxes", "reason": "boxes were hidden", "action": action, **arguments}
+    return calls("skill_manage", **given)
+
+
+CREATE = manage(
+    "create", name="boxes/stack-boxes", because="asked", content=SKILL.replace("count-boxes", "stack-boxes")
+)
+PITFALL = manage("patch", old="- Some are hidden.", new="- Some are hidden.\n- Blue ones are counted twice.")
+STEPS = manage("patch", old="1. Count them.", new="1. Count them twice.")
+
+
+def answers(rig: Rig) -> list[str]:
+    return [it["content"] for it in rig.model.requests[-1].messages if it["role"] == "tool"]
+
+
+def test_a_run_that_failed_leaves_a_pitfall_and_no_method(rig: Rig) -> None:
+    skill(rig, state=RunState.FAILED, reason="x")
+    rig.look_back(CREATE, STEPS, PITFALL, SAY)
+    refused, unchanged, kept = answers(rig)
+    assert "did not end well" in refused
+    assert "Pitfalls" in unchanged
+    text = (rig.home.skills / "boxes/count-boxes/SKILL.md").read_text()
+    assert "Blue ones are counted twice." in text, kept
+    assert "Count them twice." not in text
+    assert not (rig.home.skills / "boxes/stack-boxes").exists()
+    with rig.app.store.read() as conn:
+        changed = conn.execute(select(LearnedRow.__table__)).mappings().all()  # type: ignore[attr-defined]
+    assert [(it["actor"], it["change"], it["run_id"]) for it in changed] == [("review", "patched", rig.last)]
+
+
+def test_who_absorbs_makes_no_skill(rig: Rig) -> None:
+    skill(rig, "learn: absorb")
+    rig.look_back(CREATE, STEPS, SAY)
+    assert not (rig.home.skills / "boxes/stack-boxes").exists()
+    assert "Count them twice." in (rig.home.skills / "boxes/count-boxes/SKILL.md").read_text()
+
+
+def test_who_proposes_changes_nothing_and_asks(rig: Rig) -> None:
+    skill(rig, "learn: propose")
+    (row,) = rig.look_back(STEPS, SAY)
+    assert (rig.home.skills / "boxes/count-boxes/SKILL.md").read_text() == SKILL
+    with rig.app.store.read() as conn:
+        (proposed,) = conn.execute(select(LearnedRow.__table__)).mappings().all()  # type: ignore[attr-defined]
+    assert (proposed["state"], proposed["review"]) == ("proposed", row["number"])
+    assert rig.counted(counters.REVIEWS) == {'{"outcome":"ok"}': 1}, "a proposal is something"
+
+
 def test_a_persons_word_is_in_the_message_of_the_look_back_that_it_starts(rig: Rig) -> None:
     settle(rig.home, "memory_turns = 0")
     rig.anew()
@@ -401,7 +482,7 @@ def test_at_most_two_at_once(rig: Rig) -> None:
     for _ in range(5):
         rig.run(uid)
     at_once = most = 0
-    lock, both = threading.Condition(), threading.Event()
+    lock, both, third = threading.Condition(), threading.Event(), threading.Event()
 
     def busy(request: ModelRequest) -> ModelReply:
         nonlocal at_once, most
@@ -410,7 +491,10 @@ def test_at_most_two_at_once(rig: Rig) -> None:
             most = max(most, at_once)
             if at_once == 2:
                 both.set()
+            if at_once == 3:
+                third.set()
         assert both.wait(30)
+        third.wait(0.1)  # which would begin at once if it might
         with lock:
             at_once -= 1
         return ScriptedModel([NOTHING_REPLY]).complete(request)
