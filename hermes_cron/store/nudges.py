@@ -50,7 +50,7 @@ def note_end(conn: Connection, taken: TakenRun, outcome: Outcome, nudge: Nudge |
     """
     job = taken.job
     tallies = counted(job.learn, job.memory, nudge or Nudge())
-    if job.work is not Work.PROMPT or not tallies or _follows_a_playbook(conn, taken.id, outcome):
+    if job.work is not Work.PROMPT or not tallies or followed_a_playbook(conn, taken.id, outcome.model):
         return None
     run = went(_steps(conn, taken.id))
     if run is None:
@@ -81,10 +81,10 @@ def put(conn: Connection, job_uid: str, tally: Tally, value: int) -> None:
     _SET.run(conn, {"job_uid": job_uid, "kind": tally.value, "count": value})
 
 
-def _follows_a_playbook(conn: Connection, run_id: str, outcome: Outcome) -> bool:
-    """An outcome that a fault made names no model: then the transcript does."""
-    if outcome.model is not None:
-        return by_a_playbook(outcome.model)
+def followed_a_playbook(conn: Connection, run_id: str, model: str | None) -> bool:
+    """``model``: what the run's outcome names. One that a fault made names none: then the transcript does."""
+    if model is not None:
+        return by_a_playbook(model)
     header = _HEADER.first(conn, {"run": run_id})
     return header is not None and json.loads(header[0]).get("playbook") is not None
 
