@@ -148,8 +148,11 @@ def _blanks(text: str, old: str) -> list[_Span]:
     begin = r"(?<!\S)" if words[0] else ""
     pattern = r"[^\S\n]*\n".join(rf"[^\S\n]*{line}" if line and at else line for at, line in enumerate(words))
     end = r"(?!\S)" if words[-1] else ""
-    found = [_Span(*match.span()) for match in re.finditer(begin + pattern + end, text)]
-    return [_Span(_indent_start(text, span.start), span.end) for span in found]
+    one, found, at = re.compile(begin + pattern + end), [], 0
+    while (match := one.search(text, at)) is not None:  # of two that overlap both, as in ``_exact``
+        found.append(_Span(_indent_start(text, match.start()), _blanks_end(text, match.end())))
+        at = match.start() + 1
+    return found
 
 
 def _fuzzy(file: _File, old: str) -> _Span:
@@ -325,6 +328,13 @@ def _indent(line: str) -> str:
 def _indent_start(text: str, at: int) -> int:
     begin = text.rfind("\n", 0, at) + 1
     return at if text[begin:at].strip(" \t") else begin
+
+
+def _blanks_end(text: str, at: int) -> int:
+    """The end of the line where nothing but blanks is left of it: they belong to what stands before them."""
+    end = text.find("\n", at)
+    end = len(text) if end == -1 else end
+    return at if text[at:end].strip(" \t") else end
 
 
 def _plain(text: str) -> str:

@@ -218,3 +218,13 @@ def test_a_large_file_is_searched_in_reasonable_time() -> None:
     with pytest.raises(PatchNoMatch):
         done(text, "a \n" * 2_000, "x")
     assert time.monotonic() - began < 20
+
+
+def test_two_places_that_overlap_are_two_places() -> None:
+    with pytest.raises(PatchAmbiguous):
+        patch(b"- \n- \n-\n", "-\n-", "-\n-\nzz", shown="f")
+
+
+def test_blanks_at_the_end_of_a_line_stay_with_it() -> None:
+    made = patch(b"one\n  a  b \nthree\n", "a b", "a b\nzz", shown="f")
+    assert made.data == b"one\n  a  b \n  zz\nthree\n"
