@@ -176,6 +176,12 @@ class NotFound(HermesCronError):
     exit_code = 3
 
 
+class MergeTargetMissing(NotFound):
+    """A skill is to be merged into one that is not there: nothing is merged."""
+
+    code = "MergeTargetMissing"
+
+
 class NameAmbiguous(HermesCronError):
     """Several things fit the name or prefix."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from hermes_cron.errors import Conflict
+from hermes_cron.errors import Conflict, HermesCronError
 from hermes_cron.experience.curation import Home, Intended, Move, ordered, plan
 
 if TYPE_CHECKING:
@@ -61,6 +61,32 @@ class CuratorDesk:
         home = gathered(self._app, now or self._app.clock.now())
         return Planned(home=home, intended=plan(home))
 
+    def fitting(
+        self, moves: Sequence[Intended], asked: Sequence[Intended]
+    ) -> tuple[tuple[Intended, ...], tuple[tuple[Intended, HermesCronError], ...]]:
+        """Which of ``asked`` can be carried out after ``moves`` and those before them, and why the others cannot.
+
+        Tried on the files as they lie there; nothing is changed.
+        """
+        from hermes_cron.desks.curator_carry import CARRY
+        from hermes_cron.desks.curator_files import HomeFiles
+
+        now, home = self._app.clock.now(), HomeFiles(self._app.home.root)
+        for it in moves:
+            CARRY[it.kind](home, it, now)
+        good: list[Intended] = []
+        wrong: list[tuple[Intended, HermesCronError]] = []
+        for it in asked:
+            tried = home.copy()
+            try:
+                CARRY[it.kind](tried, it, now)
+            except HermesCronError as error:
+                wrong.append((it, error))
+            else:
+                home = tried
+                good.append(it)
+        return tuple(good), tuple(wrong)
+
     # --- doing ------------------------------------------------------------------------------------------------------
 
     def apply(
@@ -87,12 +113,12 @@ class CuratorDesk:
 
     def _edits(self, moves: Sequence[Intended], now: datetime) -> Edits:
         """Asked for with the history's lock held: what other writers did meanwhile is what is changed."""
-        from hermes_cron.desks.curator_carry import CARRY
+        from hermes_cron.desks.curator_changes import carry_of
         from hermes_cron.desks.curator_files import HomeFiles
 
-        home = HomeFiles(self._app.home.root)
+        home, carry = HomeFiles(self._app.home.root), carry_of(self._app)
         for it in moves:
-            CARRY[it.kind](home, it, now)
+            carry[it.kind](home, it, now)
         return home.edits
 
     @staticmethod

@@ -98,6 +98,8 @@ class SkillReading:
             return found
         if author.run_id is not None:
             self._note_view(author, name_of(library, skill), key)
+        if file is None and name not in (skill.name, skill.qualified):
+            text = f"{one_line(name, 100)} was merged into {skill.qualified}.\n{text}"
         return ToolOutput(text=text)
 
     def _note_view(self, author: Author, skill: str, key: str) -> None:
