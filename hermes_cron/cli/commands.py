@@ -32,7 +32,7 @@ PURPOSES: dict[str, tuple[str, tuple[str, ...]]] = {
             "check",
         ),
     ),
-    "runs": ("运行", ("runs", "sessions", "approvals", "approve", "deny", "incidents", "skills", "memory")),
+    "runs": ("运行", ("runs", "sessions", "approvals", "approve", "deny", "incidents", "skills", "memory", "curator")),
     "history": ("历史", ("snapshots", "undo", "log", "blame", "diff")),
     "data": ("数据", ("db", "secrets", "targets", "outbox")),
     "state": ("状态", ("backup", "upgrade")),
@@ -78,6 +78,9 @@ COMMANDS: dict[str, Entry] = {
         noun=True,
     ),
     "memory": Entry("memory", "Facts that later runs know", "以后的运行会知道的事实", noun=True),
+    "curator": Entry(
+        "curator", "Skills kept healthy: stale, archived, merged", "保持技能健康：闲置、归档、合并", noun=True
+    ),
     "snapshots": Entry(
         "snapshots", "States of jobs, skills, memory and settings", "任务、技能、记忆与设置的各个状态", noun=True
     ),

@@ -22,6 +22,7 @@ HELP_ZH = {
     "With each job's description.": "同时显示说明。",
     "Only jobs with this label (repeatable: all of them).": "只列出带此标签的任务（可重复，须全部具备）。",
     "Removed jobs too.": "包括已删除的任务。",
+    "Only what the home does for itself: curator, consolidation.": "只列主目录自身的任务：技能整理、记忆整理。",
 }
 
 _TEXTS = {
@@ -32,6 +33,7 @@ _TEXTS = {
         "paused": "paused",
         "removed": "removed",
         "none": 'No jobs.  hermes-cron add "every day 9am: inspect prod db"',
+        "none_system": "No jobs of the home itself.  hermes-cron init",
         "need": "{count} need you:  hermes-cron status",
         "need_one": "1 needs you:  hermes-cron status",
         "good": "{broken} (the last good version runs, next {next})",
@@ -43,6 +45,7 @@ _TEXTS = {
         "paused": "已暂停",
         "removed": "已删除",
         "none": '没有任务。  hermes-cron add "每天早上9点：巡检 prod 数据库"',
+        "none_system": "没有主目录自身的任务。  hermes-cron init",
         "need": "{count} 项需要处理：  hermes-cron status",
         "need_one": "1 项需要处理：  hermes-cron status",
         "good": "{broken}（仍按上一个正确版本运行，下次 {next}）",
@@ -57,21 +60,25 @@ def list_jobs(
         list[str] | None, typer.Option("--tag", help="Only jobs with this label (repeatable: all of them).")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Removed jobs too.")] = False,
+    system: Annotated[
+        bool, typer.Option("--system", help="Only what the home does for itself: curator, consolidation.")
+    ] = False,
 ) -> None:
     from hermes_cron.store.reader import asked_elsewhere
 
     state = cli()
     found = jobs_known.current(state, removed=everything)
     jobs = [job for job in found.listed if set(tag or ()) <= set(job.summary.get("tags", ()))]
-    unlisted = () if tag else found.unlisted
+    jobs = [job for job in jobs if _belongs(job, system=system, everything=everything)]
+    unlisted = () if tag or system else found.unlisted
     now = state.clock.now()
-    need = sum(job.needs for job in jobs) + len(unlisted) + (0 if tag else asked_elsewhere(state.home.store))
+    need = sum(job.needs for job in jobs) + len(unlisted) + (0 if tag or system else asked_elsewhere(state.home.store))
     if state.json:
         state.emit_json({"jobs": [*map(as_json, jobs), *map(_unlisted_json, unlisted)], "need_you": need})
         return
     texts: dict[str, Any] = _TEXTS[state.lang]
     if not jobs and not unlisted:
-        state.out(texts["none"])
+        state.out(texts["none_system" if system else "none"])
         return
     sound = [job for job in jobs if not job.broken]
     rows = [_row(job, state, texts, now, long) for job in sound]
@@ -81,6 +88,16 @@ def list_jobs(
     state.out(_page(rows, broken, headers, state, colours))
     if need:
         state.out("\n" + texts["need" if need > 1 else "need_one"].format(count=need))
+
+
+def _belongs(job: Listed, *, system: bool, everything: bool) -> bool:
+    """What the home does for itself stands apart, as long as nobody has to look at it."""
+    own = job.summary.get("action") is not None
+    return own if system else everything or not own or bool(job.needs or job.broken or _went_wrong(job))
+
+
+def _went_wrong(job: Listed) -> bool:
+    return job.held_reason is not None or (job.last is not None and job.last.state not in {"ok", "running", "queued"})
 
 
 def as_json(job: Listed) -> dict[str, object]:
@@ -102,6 +119,7 @@ def as_json(job: Listed) -> dict[str, object]:
         "checked": last.verdict if last else None,
         "sent": dict(last.sent) or None if last else None,
         "tags": job.summary.get("tags", []),
+        "action": job.summary.get("action"),
         "paused": job.summary.get("paused"),
         "held": job.held_reason,
         "broken": job.broken,

@@ -21,6 +21,7 @@ _TEXTS = {
         "by_host_playbook": "playbook {skill}",
         "by_model": "{model}",
         "by_script": "script",
+        "by_action": "hermes-cron",
         "ok": "ok",
         "failed": "failed",
         "waiting": "waiting for a free place: {busy} runs are going on",
@@ -39,6 +40,7 @@ _TEXTS = {
         "by_host_playbook": "playbook {skill}",
         "by_model": "{model}",
         "by_script": "脚本",
+        "by_action": "hermes-cron",
         "ok": "正常",
         "failed": "失败",
         "waiting": "等待空位：正在运行 {busy} 个",
@@ -71,12 +73,19 @@ class Progress:
     def script(self) -> None:
         self._state.note(f"{self._head}  {self._texts['by_script']}")
 
+    def action(self) -> None:
+        """What the home does for itself: no agent, no command."""
+        self._state.note(f"{self._head}  {self._texts['by_action']}")
+
     def followed(self, job: Job) -> None:
         """The first line of a run that a scheduler executes, as far as is known here who will drive it."""
         from hermes_cron.errors import HermesCronError
 
         if job.script is not None:
             self.script()
+            return
+        if job.action is not None:
+            self.action()
             return
         try:
             route = self._state.app.route(job)

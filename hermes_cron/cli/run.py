@@ -80,7 +80,7 @@ def run(
         run_id = state.app.runs.queue(start)
         run_result.queued(state, run_id, start.job.name)
         return
-    raise typer.Exit(_foreground(state, start))
+    raise typer.Exit(foreground(state, start))
 
 
 def _belongs(*, to_prompt: Mapping[str, object], to_job: Mapping[str, object], has_job: bool) -> None:
@@ -104,8 +104,9 @@ def _of_job(state: Cli, word: str, values: list[str], model: str | None) -> Star
         raise JobFileError(listed.broken, hint=f"hermes-cron edit {listed.name}")
     job = state.app.runs.job(listed.uid)
     arguments = _arguments(job, values)
-    if model is not None and job.script is not None:
-        raise Usage(f"{job.name} is a script; no model runs it")
+    if model is not None and job.prompt is None:
+        kind = "a script" if job.script is not None else "the home's own"
+        raise Usage(f"{job.name} is {kind}; no model runs it")
     return Start(job=replace(job, model=model or job.model), job_uid=listed.uid, actor="cli", arguments=arguments)
 
 
@@ -163,7 +164,7 @@ def _of_prompt(state: Cli, prompt: str, options: Mapping[str, Any]) -> Start:
     return Start(job=job, job_uid=None, actor="cli", cause=Cause.PROMPT)
 
 
-def _foreground(state: Cli, start: Start) -> int:
+def foreground(state: Cli, start: Start) -> int:
     """The exit code. A living scheduler executes the run and this command follows it; else it is executed here."""
     progress = Progress(state)
     if state.app.serving():
@@ -196,6 +197,8 @@ def _here(state: Cli, start: Start, progress: Progress) -> tuple[bool, str]:
         progress.begin(taken.id, taken.job.name)
         if taken.job.script is not None:
             progress.script()
+        elif taken.job.action is not None:
+            progress.action()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -13,13 +13,20 @@ app = typer.Typer(help="Take back a change, or all that a run changed.", add_com
 
 HELP_ZH = {
     "Take back a change, or all that a run changed.": "撤销一次改动，或某次运行的全部改动。",
-    "A snapshot or a run: the first digits of its id.": "快照或运行：其编号的前几位。",
+    "A snapshot or a run (the first digits of its id), or curator: its last run.": (
+        "快照或运行（编号的前几位），或 curator：它的上次运行。"
+    ),
 }
 
 
 @app.command("undo", help="Take back a change, or all that a run changed.")
 def undo(
-    word: Annotated[str, typer.Argument(metavar="ID|RUN", help="A snapshot or a run: the first digits of its id.")],
+    word: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID|RUN|curator", help="A snapshot or a run (the first digits of its id), or curator: its last run."
+        ),
+    ],
 ) -> int:
     state = bearing()
     return taking_back.done(state, state.app.history.to_undo(word), ["undo", word])

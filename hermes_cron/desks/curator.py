@@ -7,25 +7,30 @@ is gone on with: a change that was made is found by its key and is not made twic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hermes_cron.errors import Conflict, HermesCronError
 from hermes_cron.experience.curation import Home, Intended, Move, ordered, plan
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from hermes_cron.domain.command import Flag
     from hermes_cron.domain.file_edit import Edits
+    from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
+    from hermes_cron.experience.lifecycle import Mark
     from hermes_cron.snapshots.commits import Commit
     from hermes_cron.snapshots.held import Changed
     from hermes_cron.wiring import App
 
 ACTOR = "curator"
+JOB = "nightly-curator"
+"""The shipped job's name, and that of a run in a home without one."""
+
 _TRIES = 3
 _LOOK_BACK = 500  # snapshots; that of a run that is gone on with was the newest when its process died
 
@@ -46,11 +51,76 @@ class Planned:
     intended: tuple[Intended, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stale:
+    """A skill that is stale, and the first instant at which a night may archive it."""
+
+    skill: str
+    mark: Mark
+    archived_from: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How the skills stand. ``nights_left`` scheduled runs will change nothing."""
+
+    states: Mapping[str, int]
+    stale: tuple[Stale, ...]
+    proposals: int
+    nights_left: int
+
+
 class CuratorDesk:
     """Skills kept healthy."""
 
     def __init__(self, app: App) -> None:
         self._app = app
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    def job(self) -> Job:
+        """What ``curator run`` runs in a home whose jobs do not curate."""
+        from hermes_cron.domain.job import LIMITS, Action, Job
+
+        limits = replace(self._app.home_limits, inherited=LIMITS)
+        return Job(name=JOB, timezone=self._app.settings.timezone, action=Action.CURATE, limits=limits)
+
+    def last(self) -> Mapping[str, Any] | None:
+        """The newest run that ended; None before the first."""
+        from hermes_cron.store import curator, views
+
+        if not self._app.home.store.exists():
+            return None
+        with self._app.store.read() as conn:
+            run_id = curator.last_run(conn)
+            return None if run_id is None else views.run(conn, run_id)
+
+    def standing(self) -> Standing:
+        """As far as it is known without the history: at once."""
+        from hermes_cron.desks.curator_run import archived
+        from hermes_cron.experience import lifecycle
+        from hermes_cron.experience.skill_index import name_of, record_of
+        from hermes_cron.store import curator
+
+        library, records = self._app.read_skills(), self._app.skill_reading.records()
+        marks, said = lifecycle.stale(self._app.home.skills), self._app.settings_now.curator
+        counts, stale = Counter({lifecycle.SkillState.ARCHIVED.value: archived(self._app)}), []
+        for skill in library.all():
+            record = record_of(records, skill, name_of(library, skill))
+            state = lifecycle.shown(marks.get(skill.qualified), record)
+            counts[state.value] += 1
+            if state is lifecycle.SkillState.STALE:
+                mark = marks[skill.qualified]
+                wait = timedelta(days=max(said.archive_days - said.stale_days, 0))
+                stale.append(Stale(skill=skill.qualified, mark=mark, archived_from=mark.since + wait))
+        with self._app.store.read() as conn:
+            nights, proposals = len(curator.nights(conn)), curator.open_proposals(conn)
+        return Standing(
+            states={state.value: counts[state.value] for state in lifecycle.SkillState},
+            stale=tuple(sorted(stale, key=lambda it: (it.mark.since, it.skill))),
+            proposals=proposals,
+            nights_left=max(said.dry_nights - nights, 0),
+        )
 
     # --- planning ---------------------------------------------------------------------------------------------------
 

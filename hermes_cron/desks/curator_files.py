@@ -18,6 +18,12 @@ class HomeFiles:
         self._before: dict[str, File | None] = {}
         self._now: dict[str, File | None] = {}
 
+    def copy(self) -> HomeFiles:
+        """To try something on."""
+        other = HomeFiles(self._root)
+        other._before, other._now = dict(self._before), dict(self._now)
+        return other
+
     def read(self, path: str) -> File | None:
         """None where nothing is."""
         if path not in self._now:

@@ -249,13 +249,14 @@ class HistoryDesk:
         return self._task(Asked(verb="restore", commit=commit, paths=chosen, exact=exact), plan)
 
     def to_undo(self, word: str, *, rejects: bool = False) -> Task:
-        """As if a commit, or all commits of a run, had not been. ``rejects``: what it taught is not wanted.
+        """As if a commit, or all commits of a run, had not been. ``rejects``: what it taught is not wanted. ``curator``
+        is its last run, and once that is undone the undo.
 
         Raises ``NotFound``, ``NameAmbiguous``.
         """
         from hermes_cron.snapshots import history
 
-        taken, run = ([self.find(word)], None) if _COMMIT.fullmatch(word) else self._of_run(word)
+        taken, run = ([self.find(word)], None) if _COMMIT.fullmatch(word) else self._named(word)
         if any(it.parent is None for it in taken):
             raise Conflict(
                 f"{taken[-1].id[:SHORT]} is the first snapshot: nothing came before it",
@@ -269,6 +270,16 @@ class HistoryDesk:
         from hermes_cron.desks.history_task import described
 
         return described(self._snapshots, asked, plan, secret=self._app.vault.finder())
+
+    def _named(self, word: str) -> tuple[list[Commit], RunFacts | None]:
+        from hermes_cron.desks.curator import ACTOR
+
+        if word != ACTOR:
+            return self._of_run(word)
+        found = _last_of(self.commits(), ACTOR)
+        if found is None:
+            raise NotFound("the curator has changed nothing yet", hint="hermes-cron curator status")
+        return ([found], None) if found.undoes or found.run is None else self._of_run(found.run)
 
     def _of_run(self, word: str) -> tuple[list[Commit], RunFacts]:
         """A run's commits, newest first. A run that the store forgot is found by its whole id."""
@@ -382,6 +393,15 @@ def _say_late(changed: Changed, *late: HermesCronError | None) -> None:
         why = first.message.removeprefix(NOTHING_CHANGED)
         done = changed.newest.id[:SHORT]
         raise DiskFull(f"it is done, as snapshot {done}, and nothing could be written after it: {why}", hint=first.hint)
+
+
+def _last_of(commits: Sequence[Commit], actor: str) -> Commit | None:
+    """The newest commit of an actor, or that undoes nothing but such ones. ``commits`` are newest first."""
+    theirs: set[str] = set()
+    for commit in reversed(commits):
+        if commit.actor == actor or (commit.undoes and theirs.issuperset(commit.undoes)):
+            theirs.add(commit.id)
+    return next((it for it in commits if it.id in theirs), None)
 
 
 def _why(asked: Asked, by: str) -> Why:

@@ -71,6 +71,24 @@ class Home:
     rule: Rule = field(default_factory=Rule)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Second:
+    """What the auxiliary model proposed, judged: ``intended`` all ask. ``said`` are lines of the report: what was
+    refused, or why nothing came of it. ``model`` None: none was asked."""
+
+    intended: tuple[Intended, ...] = ()
+    said: tuple[str, ...] = ()
+    model: str | None = None
+    iterations: int = 0
+    tokens_input: int = 0
+    tokens_output: int = 0
+    tokens_cached: int = 0
+    cost_usd: float | None = None
+
+
+NOBODY_ASKED = Second()
+
+
 def plan(home: Home) -> tuple[Intended, ...]:
     """Phase 1."""
     found = [*_steps(home), *_twice(home), *_notes(home)]
@@ -174,3 +192,26 @@ def _notes(home: Home) -> Iterator[Intended]:
                 kind=Move.NOTE, skill=name, why=f"job {job.name} names it, and there is no such skill",
                 evidence={"job": job.name},
             )  # fmt: skip
+
+
+# --- as JSON ----------------------------------------------------------------------------------------------------------
+
+
+def dumped(it: Intended) -> dict[str, Any]:
+    """For a report, a proposal's row, and a run that is gone on with. Instants become text."""
+    return {
+        "kind": it.kind.value, "skill": it.skill, "into": it.into, "why": it.why, "asks": it.asks,
+        "parts": list(it.parts), "evidence": _plain(it.evidence), "details": _plain(it.details),
+    }  # fmt: skip
+
+
+def loaded(record: Mapping[str, Any]) -> Intended:
+    """What ``dumped`` wrote."""
+    return Intended(
+        kind=Move(record["kind"]), skill=record["skill"], into=record["into"], why=record["why"], asks=record["asks"],
+        parts=tuple(record["parts"]), evidence=record["evidence"], details=record["details"],
+    )  # fmt: skip
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value.isoformat() if isinstance(value, datetime) else value for key, value in values.items()}

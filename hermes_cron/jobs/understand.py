@@ -69,6 +69,7 @@ def summary(job: Job) -> str:
             "description": job.description,
             "tags": list(job.tags),
             "paused": job.paused,
+            "action": job.action,
         },
         ensure_ascii=False,
         sort_keys=True,

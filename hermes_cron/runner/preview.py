@@ -29,11 +29,11 @@ def preview(runner: Runner, start: Planned, *, now: datetime) -> dict[str, Any]:
     """``system``, ``task``, ``tools``, how large each is, and who would drive the run. Raises what the run would fail
     with beforehand."""
     job = start.job
-    if job.work is Work.SCRIPT:
+    if job.work is not Work.PROMPT:
         return {
-            "job": job.name, "runs_by": "script", "tools": [], "left_out": {}, "databases": [],
+            "job": job.name, "runs_by": job.work.value, "tools": [], "left_out": {}, "databases": [],
             "blocked": [], "bytes": {},
-            "system": "", "task": job.script,
+            "system": "", "task": job.script or job.action,
         }  # fmt: skip
     taken = TakenRun(
         id="dry-run",

@@ -65,6 +65,7 @@ def _remove_report(home: Home, relative: str | None) -> bool:
         return False
     with contextlib.suppress(OSError):
         path.unlink()
+        path.with_suffix(".json").unlink(missing_ok=True)  # what the curator says to programs
         with contextlib.suppress(OSError):  # other reports lie beside it
             path.parent.rmdir()
         return True

@@ -1,15 +1,19 @@
-"""Which nights has the curator had? The first ones after an installation change nothing."""
+"""Which runs of the curator were there? The first nights after an installation change nothing."""
 
 from __future__ import annotations
 
 import json
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from hermes_cron.store.tables import MetaRow
+from hermes_cron.domain.job import Action
+from hermes_cron.domain.learning import LearnedState
+from hermes_cron.store.tables import LearnedRow, MetaRow, RunRow
 
-_meta = MetaRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_learned = LearnedRow.__table__  # type: ignore[attr-defined]
+_meta = MetaRow.__table__  # type: ignore[attr-defined]
 
 _NIGHTS = "curator.nights"
 _MOST = 100  # as many as the setting allows
@@ -32,3 +36,21 @@ def note_night(conn: Connection, run_id: str) -> int:
     row = insert(_meta).values(key=_NIGHTS, value=value)
     conn.execute(row.on_conflict_do_update(index_elements=["key"], set_={"value": value}))
     return len(known) + 1
+
+
+def last_run(conn: Connection) -> str | None:
+    """The newest that ended."""
+    query = (
+        select(_runs.c.id)
+        .where(func.json_extract(_runs.c.spec, "$.action") == Action.CURATE.value, _runs.c.ended_at.is_not(None))
+        .order_by(_runs.c.queued_at.desc())
+        .limit(1)
+    )
+    found: str | None = conn.execute(query).scalar()
+    return found
+
+
+def open_proposals(conn: Connection) -> int:
+    """What the curator asked and nobody has answered."""
+    query = select(func.count()).where(_learned.c.actor == "curator", _learned.c.state == LearnedState.PROPOSED.value)
+    return int(conn.execute(query).scalar_one())
