@@ -34,6 +34,7 @@ _TEXTS = {
         "no_database": "no database is set up yet: hermes-cron db add {name}",
         "by_playbook": "playbook {skill}; no model, no tokens",
         "by_script": "script; no model, no tokens",
+        "by_action": "hermes-cron itself; of a model, if at all, one call a run (model.auxiliary)",
         "by_model_skill": "{model} with skill {skill}; falls back to {fallback}",
         "by_model": "{model}; falls back to {fallback}",
         "no_fallback": "nothing", "fallback": "{models}",
@@ -62,6 +63,7 @@ _TEXTS = {
         "no_database": "尚未配置数据库：hermes-cron db add {name}",
         "by_playbook": "playbook {skill}；不用模型，不花 token",
         "by_script": "脚本；不用模型，不花 token",
+        "by_action": "hermes-cron 自身；最多每次调用一次模型（model.auxiliary）",
         "by_model_skill": "{model}，技能 {skill}；{fallback}",
         "by_model": "{model}；{fallback}",
         "no_fallback": "没有备用模型", "fallback": "备用 {models}",
@@ -81,7 +83,7 @@ _TEXTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsBy:
-    """Who does the work: ``kind`` is script, playbook, model or nothing. ``fallbacks`` stand in for the model."""
+    """Who does the work: ``kind`` is script, action, playbook, model or nothing. ``fallbacks`` stand in for the model."""
 
     kind: str
     skill: str | None = None
@@ -219,6 +221,8 @@ def runs_by(state: Cli, job: Job) -> RunsBy:
 
     if job.script is not None:
         return RunsBy(kind="script")
+    if job.action is not None:
+        return RunsBy(kind="action")
     try:
         state.app.refuse_several_databases(job)
         route = state.app.route(job)
