@@ -34,7 +34,7 @@ from hermes_cron.errors import (
     SnapshotFailed,
     TextBlocked,
 )
-from hermes_cron.experience import skill_ops, skill_write
+from hermes_cron.experience import skill_ops, skill_secrets, skill_write
 from hermes_cron.experience.skill_ops import Action, Because, Operation
 from hermes_cron.experience.skill_screen import SkillFinding
 from hermes_cron.experience.skill_state import File, State, read_state, refuse_links
@@ -200,9 +200,8 @@ class SkillDesk:
         state, said, warnings = skill_write.planned(found.skill.folder.name, found.state, operations, _check_playbook)
         if not author.methods:
             skill_write.refuse_methods(found.state, state)
-        plan = self._plan(found, state, operations, said, warnings)
-        self._refuse_secrets(plan)
-        return plan
+        self._refuse_secrets(found.state, state)
+        return self._plan(found, state, operations, said, warnings)
 
     def _plan(
         self, found: _Found, state: State, operations: Sequence[Operation], said: tuple[str, ...],
@@ -238,7 +237,8 @@ class SkillDesk:
         folder = self._app.home.skills / category / short
         refuse_links(folder, self._app.home.skills)
         state, said, warnings = skill_write.planned(short, None, operations, _check_playbook)
-        plan = Plan(
+        self._refuse_secrets(None, state)
+        return Plan(
             name=f"{category}/{short}",
             change="created",
             reason=reason,
@@ -248,12 +248,9 @@ class SkillDesk:
             version=version_of(state.skill),
             warnings=warnings,
         )
-        self._refuse_secrets(plan)
-        return plan
 
-    def _refuse_secrets(self, plan: Plan) -> None:
-        """A skill is read by every run and pushed with the history."""
-        if any(line.startswith("+") and self._app.redact(line) != line for line in plan.lines):
+    def _refuse_secrets(self, before: State | None, after: State) -> None:
+        if skill_secrets.comes_in(before, after, self._app.redact):
             raise SecretInPlainSight(
                 "the new text holds a secret, or what looks like one; nothing was changed",
                 hint="name it: secret:NAME, which a person sets with hermes-cron secrets set NAME",

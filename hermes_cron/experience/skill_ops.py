@@ -210,19 +210,25 @@ def lines_between(before: State | None, after: State) -> tuple[str, ...]:
     return tuple(found)
 
 
-_VERSION_LINE = re.compile(r"[+-]\s*version: \"[^\"]*\"\s*|[+-]metadata:\s*")
+_VERSION_LINE = re.compile(r"\s*version: \"[^\"]*\"\s*|metadata:\s*")
 
 
 def _lines(path: str, one: bytes, other: bytes) -> list[str]:
     if b"\0" in one[:8192] + other[:8192]:
         return [f"+ {path}: {len(other):,} bytes" if other else f"- {path}"]
     old, new = (data.decode("utf-8", "replace").splitlines() for data in (one, other))
+    if path == SKILL_FILE:
+        old, new = _without_version(old), _without_version(new)
     lines = [line for line in difflib.unified_diff(old, new, n=0, lineterm="") if line[:1] in "+-"][2:]
-    told = [
-        f"{line[0]} {line[1:].rstrip()}"
-        for line in lines
-        if line[1:].strip() and not (path == SKILL_FILE and _VERSION_LINE.fullmatch(line))
-    ]
+    told = [f"{line[0]} {line[1:].rstrip()}" for line in lines if line[1:].strip()]
     if path != SKILL_FILE:
         return [f"{line[0]} {path}: {line[2:]}" for line in told] or [f"{'+' if other else '-'} {path}"]
     return told
+
+
+def _without_version(lines: list[str]) -> list[str]:
+    """A version in the text, of a compose file say, is a line like any other: only the front matter's goes up."""
+    if not lines or lines[0].strip().lstrip("\ufeff") != "---":
+        return lines
+    end = next((at for at, line in enumerate(lines[1:], start=1) if line.rstrip() == "---"), 0)
+    return [*(line for line in lines[:end] if not _VERSION_LINE.fullmatch(line)), *lines[end:]]

@@ -283,6 +283,38 @@ def test_no_secret_comes_into_a_skill(rig: Rig, secret: str) -> None:
     assert secret not in f"{head.reason} {row.reason} {json.dumps(row.details)}"
 
 
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7bq0kUxJ3vQwq0yQpXoZ\n-----END RSA PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"action": "patch", "old": "- The registry wants a login first.", "new": f"- The key:\n{KEY}"},
+        {"action": "patch", "old": "docker push app", "new": "docker push app\n```\nkey: |\n" + KEY + "```"},
+        {"action": "write_file", "file": "references/key.md", "content": f"# The key\n\n{KEY}"},
+        {"action": "edit", "content": skill("flask-deploy") + KEY},
+        {"action": "create", "name": "deploy/other", "because": "asked", "content": skill("other") + KEY},
+        {"action": "patch", "old": "wants a login first", "new": "wants a login; the password of bob is hunter2secret"},
+        {"action": "write_file", "file": "references/login.md", "content": "账号 bob，密码：Abc12345\n"},
+    ],
+)
+def test_a_secret_of_several_lines_or_in_words_comes_into_no_skill(rig: Rig, call: dict[str, str]) -> None:
+    assert rig.refused(**call)["code"] == "SecretInPlainSight"
+
+
+def test_a_secret_that_a_skill_had_before_hinders_no_other_patch(rig: Rig) -> None:
+    rig.put(f"{NAME}/SKILL.md", SKILL + KEY)
+    rig.done(**PATCH)
+    assert rig.text().endswith(KEY)
+
+
+def test_a_version_in_the_text_is_a_line_of_the_change_as_any_other(rig: Rig) -> None:
+    rig.put(f"{NAME}/SKILL.md", SKILL + '```yaml\nversion: "3.8"\nmetadata:\n```\n')
+    answer = rig.done(action="patch", old='version: "3.8"', new='version: "3.9"')
+    assert answer["lines"] == ['- version: "3.8"', '+ version: "3.9"']
+    assert answer["version"] == "1.10"
+
+
 def test_a_yes_to_a_proposal_does_what_was_proposed(rig: Rig) -> None:
     run_id = rig.real_run()
     assert rig.call(author=rig.as_(learn=Learn.PROPOSE, run_id=run_id), **PATCH).ok
