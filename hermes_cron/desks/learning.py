@@ -86,6 +86,10 @@ class LearningDesk:
         after = None if done_as.after is None else done_as.after.id
         return self._note(author, key, lesson, before=done_as.before.id, after=after, state=LearnedState.APPLIED)
 
+    def made(self, author: Author, key: str, lesson: Lesson, *, before: str, after: str) -> Learned:
+        """The row of one file of a change of several, which is in the history. The same key again is the same row."""
+        return self._note(author, key, lesson, before=before, after=after, state=LearnedState.APPLIED)
+
     def happened(self, author: Author, key: str, lesson: Lesson | None = None) -> Learned | None:
         """What the call with this key did; None when it did nothing. A row that is missing is made."""
         from hermes_cron.store import learned

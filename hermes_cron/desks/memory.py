@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.entries import Entry, read, texts, written
-from hermes_cron.domain.file_edit import Edits, Put
+from hermes_cron.domain.file_edit import Drop, Edits, Put
 from hermes_cron.domain.learning import Author, Kind, Learned, LearnedState, MemoryDoor, MemoryMode
 from hermes_cron.domain.scan import Finding, Purpose, Verdict, scan
 from hermes_cron.domain.tool_call import Probe, ToolOutput
@@ -31,6 +31,7 @@ from hermes_cron.errors import (
     Usage,
 )
 from hermes_cron.experience import memory_lint
+from hermes_cron.experience.consolidation import Done as Tidied
 from hermes_cron.experience.memory import Action, Memory, Operation, Planned, Target, content, place, planned, shown
 from hermes_cron.experience.memory_block import Block, Kept, block
 from hermes_cron.experience.memory_lint import Fault, Remark
@@ -226,6 +227,29 @@ class MemoryDesk:
         if done is None:
             return Probe(happened=False, text="the memory has no change by this call")
         return Probe(happened=True, text=f"{done.name or 'the memory'}: {done.change}")
+
+    # --- for the consolidation --------------------------------------------------------------------------------------
+
+    def tidied(self, target: Target, tidy: Callable[[Memory], Tidied]) -> tuple[Tidied, Edits]:
+        """What a plan makes of the file as it lies there at this moment, and the edits that it takes."""
+        data = self._data(target)
+        memory = self._memory(target, data)
+        done = tidy(memory)
+        edits: dict[str, Put | Drop] = {}
+        if done.changed:
+            edits[target.path] = Put(data=written(done.after, memory.limit), before=data)
+        if done.archived:
+            edits[target.archive] = self._archived(target, done.archived)
+        return done, edits
+
+    def unfit(self, target: Target, text: str, author: Author) -> str | None:
+        """Why a model's text may not stand in the file; what the scanner blocks is noted."""
+        try:
+            self._screened(target, [text], author)
+            self._refuse_secrets([text])
+        except (TextBlocked, SecretInPlainSight) as error:
+            return error.message
+        return None
 
     # --- both -------------------------------------------------------------------------------------------------------
 

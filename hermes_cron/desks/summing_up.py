@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from hermes_cron.domain.command import Flag
     from hermes_cron.domain.run import TakenRun
     from hermes_cron.domain.session import Hit
-    from hermes_cron.domain.transcript import Header, Message
-    from hermes_cron.ports import Journal
-    from hermes_cron.runner.summing_up import Means
     from hermes_cron.wiring import App
 
 NAME = "search"
@@ -40,6 +37,7 @@ class Summary:
 
 def summed_up(app: App, words: str, hits: Sequence[Hit]) -> Summary:
     """What the hits say together. Raises ``ModelNotConfigured`` before anything is begun, and ``Conflict``."""
+    from hermes_cron.desks.one_answer import means
     from hermes_cron.runner.summing_up import question, sum_up
     from hermes_cron.scheduler.by_hand import Here, run_here
     from hermes_cron.store.runs import Start
@@ -55,7 +53,7 @@ def summed_up(app: App, words: str, hits: Sequence[Hit]) -> Summary:
     ended: list[Outcome] = []
 
     def execute(taken: TakenRun, cancel: Flag) -> Outcome:
-        ended.append(_kept(app, taken, sum_up(taken, cancel, _means(app, model))))
+        ended.append(_kept(app, taken, sum_up(taken, cancel, means(app, model))))
         return ended[-1]
 
     here = Here(
@@ -68,29 +66,6 @@ def summed_up(app: App, words: str, hits: Sequence[Hit]) -> Summary:
     )
     run_id = run_here(app.store, Start(job=job, job_uid=None, actor="cli", cause=Cause.PROMPT), app.clock, here)
     return Summary(text=ended[-1].text, row=app.runs.row(run_id))
-
-
-def _means(app: App, model: str) -> Means:
-    from hermes_cron.runner.summing_up import Means
-    from hermes_cron.store.journal import SqlJournal
-
-    def begin(taken: TakenRun, header: Header, messages: Sequence[Message], kind: str) -> Journal:
-        return SqlJournal.begin(
-            app.store, app.clock, run_id=taken.id, fence=taken.fence, header=header, messages=messages, kind=kind
-        )
-
-    settings = app.settings_now.model
-    parameters: dict[str, object] = {"max_tokens": settings.max_tokens}
-    if settings.temperature is not None:
-        parameters["temperature"] = settings.temperature
-    return Means(
-        model=app.model,
-        name=model,
-        parameters=parameters,
-        open_journal=begin,
-        purse=app.purse,
-        timeout_s=settings.timeout_s,
-    )
 
 
 def _kept(app: App, taken: TakenRun, outcome: Outcome) -> Outcome:

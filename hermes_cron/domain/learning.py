@@ -55,7 +55,8 @@ class LearnedState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who learns. ``actor`` is ``run``, ``review``, ``flush`` or ``cli``; ``by`` the login name behind a command.
+    """Who learns. ``actor`` is ``run``, ``review``, ``flush``, ``consolidation`` or ``cli``; ``by`` the login name
+    behind a command.
 
     ``methods`` False: the run did not end well, so it may teach pitfalls and no way of working that succeeds.
     ``proposal``: a person said yes to this row of ``learned``, and it is carried out.

@@ -136,6 +136,7 @@ LEARNED_WORDS: Mapping[str, Mapping[str, str]] = {
         # where it came from
         "from_run": "step {step} of {run}", "from_review": "the review of {run}",
         "from_flush": "{run}, before its transcript was compacted", "from_cli": "{run}",
+        "from_consolidation": "the consolidation of the memory, run {run}",
         "because": " ({why})",
         "used_text": "from the next run on",
         "silence_text": "means no, on {at} ({span})",
@@ -153,6 +154,7 @@ LEARNED_WORDS: Mapping[str, Mapping[str, str]] = {
         "more_lines": "……另有 {n} 行",
         "from_run": "{run} 第 {step} 步", "from_review": "对 {run} 的回顾",
         "from_flush": "{run}，压缩对话之前", "from_cli": "{run}",
+        "from_consolidation": "整理记忆的运行 {run}",
         "because": "（{why}）",
         "used_text": "下次运行起",
         "silence_text": "视为拒绝，截至 {at}（{span}）",

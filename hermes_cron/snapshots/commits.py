@@ -22,7 +22,7 @@ USER = "user"
 CLI = "cli"
 IMPORT = "import"
 RESTORE = "restore"
-AUTOMATED = frozenset({"run", "review", "flush", "curator", "upgrade"})
+AUTOMATED = frozenset({"run", "review", "flush", "curator", "consolidation", "upgrade"})
 """Actors that no person watched. Everybody else's states are never thinned out, nor names that we do not know."""
 
 _LATEST = 253_402_300_799  # the last second of the year 9999; another tool may write any number

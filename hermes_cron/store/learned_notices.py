@@ -27,6 +27,9 @@ _deliveries = DeliveryRow.__table__  # type: ignore[attr-defined]
 When = Literal["delivery", "now", "off"]
 """``learning.notice``."""
 
+_SAYS_IT_ITSELF = frozenset({"consolidation"})
+"""Whose run's report is of nothing but what it changed."""
+
 _UNTOLD = _learned.c.told_at.is_(literal_column("NULL"))
 _ANY_UNTOLD = Prepared(
     select(_learned.c.number).where(_learned.c.job_uid == bindparam("b_uid"), _UNTOLD).limit(1),
@@ -40,7 +43,7 @@ def note(conn: Connection, change: Learned, *, when: When) -> None:
     """
     if change.told_at is not None or change.state is not LearnedState.APPLIED:
         return
-    job = listening(conn, change, when=when)
+    job = None if change.actor in _SAYS_IT_ITSELF else listening(conn, change, when=when)
     if job is None:
         _told(conn, [change.number], change.at)
     elif when == "now":

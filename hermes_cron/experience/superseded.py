@@ -1,0 +1,132 @@
+"""Does a newer entry take the place of an older one? Only where the newer one says so and they speak of the same thing.
+
+It says so with a word of change (*now*, *no longer*, *since DATE*, *was X*, *moved from X to Y*, 现在, 改为, 不再), and
+but for that word and one value its words are those of the older one. Two entries with other values and no such word
+stay: both may be true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Final
+
+from hermes_cron.experience import dates
+from hermes_cron.experience.facts import normal
+from hermes_cron.experience.facts_words import table
+from hermes_cron.experience.same import said
+
+_NOW: Final = re.compile(
+    r"\b(?:now|currently|nowadays|meanwhile|instead|these\s+days|as\s+of\s+(?:now|today))\b|现在|目前|如今|已经?(?=改|是|换|用)|现(?=为|是|在|用)",
+    re.I,
+)
+_SINCE: Final = re.compile(r"\b(?:since|as\s+of|from)\s*$|(?:自|从)\s*$", re.I)
+_SINCE_AFTER: Final = re.compile(r"^\s*(?:onwards?\b|on\b|起|开始|以来|后)?\s*[,，:：]?", re.I)
+_NO_LONGER: Final = re.compile(
+    r"\b(?:(?:is|are|does|do|has|have)\s+)?(?:no\s+longer|not\s+any\s*more)\b|\bany\s*more\b|(?:已经?)?不再", re.I
+)
+_WAS: Final = re.compile(
+    r"[(（,，]?\s*(?:\b(?:it\s+)?(?:was|formerly|previously|used\s+to\s+be|instead\s+of|replaces|replacing|before|not|no\s+longer)"
+    r"(?:\s+the)?\s+|原为|原来是|原是|以前是|之前是|旧[:：为]?|不再是|而不是|代替)"
+    r"(?P<old>[^\s,，;；()（）。]+(?:\s[^\s,，;；()（）。]+)?)\s*[)）]?",
+    re.I,
+)
+_MOVED: Final = re.compile(
+    r"^(?P<subject>.+?)\s+(?:(?:has|have|was|were)\s+(?:been\s+)?)?(?:moved|changed|switched|migrated|upgraded|renamed)"
+    r"(?:\s+\w+)?\s+from\s+(?P<old>.+?)\s+to\s+(?P<new>.+)$"
+    r"|^(?P<subject_zh>.+?)(?:已经?)?[由从](?P<old_zh>.+?)(?:已经?)?(?:改为|改成|换成|换为|迁移?到|升级到|升级为|更名为)(?P<new_zh>.+)$",
+    re.I | re.S,
+)
+_LINKS: Final = frozenset(
+    table("on at in run use live host port version name call to by of with 在 是 为 用 使 上 于 叫 的 运 行")
+)
+_NOT: Final = frozenset(("not", "no", "never", "without", "不", "没", "未", "无"))
+_SHARED = 2
+_SLOT = 4
+
+
+def supersedes(newer: str, older: str, today: date) -> bool:
+    """Whether ``newer``, which stands behind ``older``, says that it is so no more. What begins after ``today`` does
+    not yet."""
+    old, text = said(older), normal(newer).strip().rstrip(".。")
+    if not old or not _says_so(text) or any(day.first > today for day in dates.found(text)):
+        return False
+    return _ends_it(text, old) or _was(text, old) or _moved(text, older, old) or _changed(text, old)
+
+
+@lru_cache(maxsize=4096)
+def _says_so(text: str) -> bool:
+    dated = any(_SINCE.search(text[: day.begin]) for day in dates.found(text))
+    return dated or any(mark.search(text) for mark in (_NOW, _NO_LONGER, _WAS, _MOVED))
+
+
+def _ends_it(text: str, old: tuple[str, ...]) -> bool:
+    """``prod no longer uses db1``."""
+    bare, count = _NO_LONGER.subn(" ", text)
+    return count == 1 and said(bare) == old
+
+
+def _changed(text: str, old: tuple[str, ...]) -> bool:
+    """``the port is now 5433``."""
+    return any(_one_value(old, said(bare)) is not None for bare in _without_marks(text))
+
+
+def _without_marks(text: str) -> Iterator[str]:
+    bare, count = _NOW.subn(" ", text)
+    since, dated = _without_since(bare)
+    if count or dated:
+        yield since if dated else bare
+
+
+def _without_since(text: str) -> tuple[str, bool]:
+    for day in dates.found(text):
+        mark = _SINCE.search(text[: day.begin])
+        if mark is not None:
+            return text[: mark.start()] + " " + _SINCE_AFTER.sub(" ", text[day.end :], count=1), True
+    return text, False
+
+
+def _was(text: str, old: tuple[str, ...]) -> bool:
+    """``the port is 5433 (was 5432)``."""
+    for mark in _WAS.finditer(text):
+        bare = f"{text[: mark.start()]} {text[mark.end() :]}"
+        for plain in (bare, *_without_marks(bare)):
+            slot = _one_value(old, said(plain))
+            if slot is not None and slot == said(mark["old"]):
+                return True
+    return False
+
+
+def _moved(text: str, older: str, old: tuple[str, ...]) -> bool:
+    """``prod moved from db1 to db2``, of ``prod is on db1``."""
+    match = _MOVED.match(text)
+    if match is None:
+        return False
+    subject = said(match["subject"] or match["subject_zh"])
+    value = said(match["old"] or match["old_zh"])
+    if not subject or not value or old[: len(subject)] != subject or value not in _runs(old, len(value)):
+        return False
+    rest = [word for word in old[len(subject) :] if word not in value]
+    return bool(older) and all(word in _LINKS for word in rest)
+
+
+def _runs(words: tuple[str, ...], length: int) -> list[tuple[str, ...]]:
+    return [words[at : at + length] for at in range(len(words) - length + 1)]
+
+
+def _one_value(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...] | None:
+    """What stands in ``old`` where ``new`` has another value, if that is all that differs."""
+    changes = [
+        (old[a:b], new[c:d])
+        for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        if what != "equal"
+    ]
+    if len(changes) != 1 or len(old) - len(changes[0][0]) < _SHARED:
+        return None
+    mine, yours = changes[0]
+    if not mine or not yours or max(len(mine), len(yours)) > _SLOT or _NOT & {*mine, *yours}:
+        return None
+    return mine
