@@ -38,8 +38,8 @@ HELP_ZH = {
 }
 
 _SHORT = 48
-_BESIDE = frozenset({"flush", "summary"})
-"""Phases whose steps are no steps of the run itself: they make room for it."""
+_BESIDE = frozenset({"flush", "summary", "review"})
+"""Phases whose steps are no steps of the run itself: they make room for it, or look back at it."""
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, or its beginning.")]
 

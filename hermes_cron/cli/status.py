@@ -80,6 +80,10 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "none_archived": "; nothing archived",
         "archived": "; {n} archived",
         "proposed": "; {n} proposed",
+        "review_failed": "; 1 review failed",
+        "reviews_failed": "; {n} reviews failed",
+        "review_open": "; 1 review not ended",
+        "reviews_open": "; {n} reviews not ended",
         "blocked": "{kind} in {place}",
         "times": ", {times} times",
         "of_job": ", for {job}",
@@ -137,6 +141,10 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "none_archived": "；无归档",
         "archived": "；归档 {n} 个",
         "proposed": "；提议 {n} 项",
+        "review_failed": "；1 次回顾失败",
+        "reviews_failed": "；{n} 次回顾失败",
+        "review_open": "；1 次回顾未结束",
+        "reviews_open": "；{n} 次回顾未结束",
         "well": "没有需要处理的事",
         "blocked": "{place}：{kind}",
         "times": "，{times} 次",
@@ -384,7 +392,7 @@ _OF_SKILLS = ("created", "patched", "rewritten")
 
 
 def _learned(day: Day, texts: Mapping[str, str]) -> str:
-    """``-`` while nothing was learned and nothing is proposed."""
+    """``-`` while nothing was learned, nothing is proposed, and no review says that nobody knows."""
     if not day:
         return "-"
     archived = day.skills.get("archived", 0)
@@ -396,8 +404,13 @@ def _learned(day: Day, texts: Mapping[str, str]) -> str:
         if n:
             parts.append(texts[form if n == 1 else form.replace("entry", "entries")].format(n=n))
     text = texts["list"].join(parts) or texts["nothing"]
-    text += texts["archived"].format(n=archived) if archived else texts["none_archived"]
-    return text + (texts["proposed"].format(n=day.proposed) if day.proposed else "")
+    if day.skills or day.memory or day.proposed:
+        text += texts["archived"].format(n=archived) if archived else texts["none_archived"]
+    text += texts["proposed"].format(n=day.proposed) if day.proposed else ""
+    for form, n in (("failed", day.reviews_failed), ("open", day.reviews_open)):
+        if n:
+            text += texts[f"review_{form}" if n == 1 else f"reviews_{form}"].format(n=n)
+    return text
 
 
 _TOLD = ("sent", "failed", "unknown", "silent")

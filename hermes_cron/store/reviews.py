@@ -260,6 +260,16 @@ def of_runs(conn: Connection, run_ids: Sequence[str]) -> dict[str, list[Row]]:
     return found
 
 
+def since(conn: Connection, instant: datetime) -> tuple[int, int]:
+    """How many came to no end of their own from then on, by a fault or a cap; and how many have not ended now."""
+    lost = _reviews.c.state.in_([ReviewState.FAILED.value, ReviewState.REFUSED.value])
+    failed = select(func.count()).where(lost, _reviews.c.ended_at >= instant)
+    return (
+        int(conn.execute(failed).scalar_one()),
+        int(conn.execute(select(func.count()).where(IS_OPEN)).scalar_one()),
+    )
+
+
 def open_of(run_id: ColumnElement[str]) -> ColumnElement[bool]:
     """Of a run: a look back at it has not ended, so its transcript is needed."""
     return exists().where(_reviews.c.run_id == run_id, IS_OPEN)

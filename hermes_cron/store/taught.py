@@ -52,15 +52,18 @@ def of_run(conn: Connection, run_id: str) -> Taught:
 class Day:
     """What stands of it, by ``Learned.change``: entries of the memory, and skills, each once a word.
 
-    ``proposed`` waits for a person, whenever it was proposed.
+    ``proposed`` waits for a person, whenever it was proposed. Reviews that ``failed`` may have missed something, of
+    those that are ``open`` nobody knows yet.
     """
 
     memory: Mapping[str, int] = field(default_factory=dict)
     skills: Mapping[str, int] = field(default_factory=dict)
     proposed: int = 0
+    reviews_failed: int = 0
+    reviews_open: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.memory or self.skills or self.proposed)
+        return bool(self.memory or self.skills or self.proposed or self.reviews_failed or self.reviews_open)
 
 
 def since(conn: Connection, instant: datetime) -> Day:
@@ -71,8 +74,13 @@ def since(conn: Connection, instant: datetime) -> Day:
         if each.kind is Kind.MEMORY:
             memory[each.change] += _entries(each)
     skills = {(each.name, each.change) for each in rows if each.kind is Kind.SKILL}
+    failed, waiting = reviews.since(conn, instant)
     return Day(
-        memory=dict(memory), skills=dict(Counter(change for _, change in skills)), proposed=learned.open_proposals(conn)
+        memory=dict(memory),
+        skills=dict(Counter(change for _, change in skills)),
+        proposed=learned.open_proposals(conn),
+        reviews_failed=failed,
+        reviews_open=waiting,
     )
 
 

@@ -108,6 +108,18 @@ def test_a_look_back_that_fails_changes_neither_result_nor_exit_code_and_is_show
     shown = run_cli("runs", "show", json_id(run_cli)).out
     assert "failed" in shown
     assert "not today" in shown
+    (learned,) = (line for line in run_cli("status").out.splitlines() if line.startswith("learned"))
+    assert learned.split(maxsplit=1)[1] == "nothing; 1 review failed"
+
+
+def test_a_step_of_a_look_back_is_never_shown_as_one_of_the_run(run_cli: RunCli, home: Home) -> None:
+    config(home)
+    shell = {"tool_calls": [{"name": "terminal", "arguments": {"command": "rm -rf /srv"}}]}
+    with StubServer(script(shell, NOTHING)) as stub:
+        run_cli("run", "--prompt", "count the boxes", env=env(stub))
+    for screen in ("show", "trace"):
+        said = [line for line in run_cli("runs", screen, json_id(run_cli)).out.splitlines() if "rm -rf" in line]
+        assert [line.split()[1:3] for line in said] == [["review:", "terminal"]]
 
 
 def test_ctrl_c_leaves_it_to_the_next_scheduler(home: Home) -> None:
