@@ -138,18 +138,18 @@ class CuratorDesk:
 
         Tried on the files as they lie there; nothing is changed.
         """
-        from hermes_cron.desks.curator_carry import CARRY
+        from hermes_cron.desks.curator_changes import carry_of
         from hermes_cron.desks.curator_files import HomeFiles
 
-        now, home = self._app.clock.now(), HomeFiles(self._app.home.root)
+        now, home, carry = self._app.clock.now(), HomeFiles(self._app.home.root), carry_of(self._app)
         for it in moves:
-            CARRY[it.kind](home, it, now)
+            carry[it.kind](home, it, now)
         good: list[Intended] = []
         wrong: list[tuple[Intended, HermesCronError]] = []
         for it in asked:
             tried = home.copy()
             try:
-                CARRY[it.kind](tried, it, now)
+                carry[it.kind](tried, it, now)
             except HermesCronError as error:
                 wrong.append((it, error))
             else:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_cron.desks import curator_carry
 from hermes_cron.errors import Conflict, HermesCronError, MergeTargetMissing, NotFound, Refused, SecretInPlainSight
-from hermes_cron.experience import skill_merge, skill_ops, skill_pins, skill_redirects, skill_write
+from hermes_cron.experience import skill_merge, skill_ops, skill_pins, skill_redirects, skill_secrets, skill_write
 from hermes_cron.experience.curation import Intended, Move
 from hermes_cron.experience.skill_index import name_of
 from hermes_cron.experience.skill_state import State
@@ -127,8 +127,7 @@ class Changes:
         return self._put(home, name, before, state)
 
     def _put(self, home: HomeFiles, name: str, before: State | None, after: State) -> tuple[str, ...]:
-        lines = skill_ops.lines_between(before, after)
-        if any(line.startswith("+") and self.app.redact(line) != line for line in lines):
+        if skill_secrets.comes_in(before, after, self.app.redact):
             raise SecretInPlainSight(
                 "the new text holds a secret, or what looks like one; nothing was changed",
                 hint="name it: secret:NAME, which a person sets with hermes-cron secrets set NAME",
@@ -137,7 +136,7 @@ class Changes:
         for path, file in after.files.items():
             if old.get(path) != file:
                 home.put(f"skills/{name}/{path}", file.data, like=None if path in old else file)
-        return lines
+        return skill_ops.lines_between(before, after)
 
 
 def carry_of(app: App) -> Mapping[Move, Carry]:

@@ -54,11 +54,13 @@ def run(app: App, taken: TakenRun, cancel: Flag) -> Outcome:
 def _planned(app: App, taken: TakenRun, cancel: Flag) -> tuple[Record, Second]:
     from hermes_cron.desks import curator_second
 
-    now = taken.arguments.get("now")
+    dry, now = _dry(app, taken), taken.arguments.get("now")
+    if dry is None:
+        app.keep_hand_edits()  # what a person did since the last snapshot is activity, at this moment
     planned = app.curator.plan(None if now is None else datetime.fromisoformat(str(now)))
-    dry = _dry(app, taken)
     second = curator_second.second(app, taken, planned, cancel)
-    record = recorded(app, planned, (*planned.intended, *second.intended), run=taken.id, job=taken.job.name, dry=dry)
+    intended = curator_second.together(app, planned, second)
+    record = recorded(app, planned, intended, run=taken.id, job=taken.job.name, dry=dry)
     return replace(record, said=second.said, model=second.model), second
 
 
@@ -113,6 +115,7 @@ def _carried_out(app: App, taken: TakenRun, record: Record, key: str) -> Record:
         reason = f"curator: {_counted(record)}"
         applied = app.curator.apply(record.done, key=key, reason=reason, run=taken.id, job=_job(taken))
         before, after = applied.before, applied.after
+        curator_second.noted(app, taken, record.done, before=applied.before, after=applied.after)
     asked = curator_second.proposed(app, taken, record.asked) if record.asked else []
     answers = iter(asked)
     entries = tuple(

@@ -12,17 +12,18 @@ from zoneinfo import ZoneInfo
 
 from hermes_cron.domain import notice, when
 from hermes_cron.domain.job import Job
-from hermes_cron.domain.learning import Kind, Learned
+from hermes_cron.domain.learning import Kind, Learned, LearnedState
 from hermes_cron.domain.notice_words import LEARNED_WORDS
 
 CHANGES = 5
 """That one message tells of."""
 LINES = 10
 """Of one change."""
+ARCHIVED = "archived"
 SNAPSHOT = 7
 """Digits of a snapshot's id."""
 _LABELS = ("changed", "from", "used", "see", "undo")
-_VERBS = frozenset({"added", "removed", "created", "rewritten", "archived"})
+_VERBS = frozenset({"added", "removed", "created", "rewritten", "merged", ARCHIVED})
 """The words of ``Learned.change`` that stand so in a message; all others are ``changed``."""
 
 
@@ -80,12 +81,15 @@ def _changed(change: Learned, lang: str) -> Iterator[str]:
 
 
 def what(change: Learned, lang: str) -> str:
-    """``skill inspect-database, Pitfalls (+1 line)``, ``memory MEMORY.md (+1 entry)``."""
+    """``skill inspect-database, Pitfalls (+1 line)``, ``memory MEMORY.md (+1 entry)``, ``skill a into b (+1 line)``."""
     words = LEARNED_WORDS[lang]
     section = notice.one_line(str(change.details.get("section") or ""), 60)
     place = words["section"].format(section=section) if section else ""
-    counted = words["counts"].format(counts=counts(change, lang))
-    return f"{words[change.kind.value]} {called(change)}{place}{counted}"
+    counted = words["counts"].format(counts=counts(change, lang)) if change.lines or change.change != ARCHIVED else ""
+    source = notice.one_line(str(change.details.get("source") or ""), 100)
+    merged = words["merged_from"].format(source=source) if source else ""
+    away = words["put_away"] if change.change == ARCHIVED else ""
+    return f"{words[change.kind.value]} {merged}{called(change)}{place}{counted}{away}"
 
 
 def counts(change: Learned, lang: str) -> str:
@@ -122,8 +126,8 @@ def see(change: Learned) -> str:
 
 
 def undo(change: Learned) -> str:
-    """The command that takes it back; nothing where nothing was changed."""
-    return f"hermes-cron undo {short(change)}" if change.after else ""
+    """The command that takes it back; nothing where nothing was changed, or nothing of it is left."""
+    return f"hermes-cron undo {short(change)}" if change.after and change.state is LearnedState.APPLIED else ""
 
 
 def short(change: Learned) -> str:

@@ -126,10 +126,12 @@ LEARNED_WORDS: Mapping[str, Mapping[str, str]] = {
         "head": "{job} learned something in run {run}",
         # labels
         "changed": "changed", "added": "added", "removed": "removed", "created": "created", "rewritten": "rewritten",
-        "archived": "archived", "proposed": "proposed", "from": "from", "used": "used", "see": "see", "undo": "undo",
+        "archived": "archived", "merged": "merged", "proposed": "proposed", "from": "from", "used": "used",
+        "see": "see", "undo": "undo",
         "silence": "silence",
         # what
         "skill": "skill", "memory": "memory", "section": ", {section}", "counts": " ({counts})",
+        "merged_from": "{source} into ", "put_away": " to the archive",
         "line": "line", "lines": "lines", "entry": "entry", "entries": "entries",
         "more": "and {n} more: hermes-cron log memory, hermes-cron skills log NAME",
         "more_lines": "... and {n} more",
@@ -146,9 +148,11 @@ LEARNED_WORDS: Mapping[str, Mapping[str, str]] = {
     "zh": {
         "head": "{job} 在运行 {run} 中学到了东西",
         "changed": "修改", "added": "新增", "removed": "删除", "created": "新建", "rewritten": "重写",
-        "archived": "归档", "proposed": "提议", "from": "来自", "used": "启用", "see": "查看", "undo": "撤销",
+        "archived": "归档", "merged": "合并", "proposed": "提议", "from": "来自", "used": "启用", "see": "查看",
+        "undo": "撤销",
         "silence": "不答复",
         "skill": "技能", "memory": "记忆", "section": "，{section}", "counts": "（{counts}）",
+        "merged_from": "{source} 并入 ", "put_away": "，移入归档",
         "line": "行", "lines": "行", "entry": "条", "entries": "条",
         "more": "另有 {n} 项：hermes-cron log memory，hermes-cron skills log 名称",
         "more_lines": "……另有 {n} 行",
