@@ -6,6 +6,7 @@ last another one. What cannot be read ends the run: nothing is moved on half of 
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -13,11 +14,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hermes_cron.domain.learning import Kind
-from hermes_cron.errors import HermesCronError
+from hermes_cron.errors import HermesCronError, NotFound
 from hermes_cron.experience import lifecycle
 from hermes_cron.experience.curation import Home, JobFacts
 from hermes_cron.experience.lifecycle import Origin, Rule, SkillFacts
 from hermes_cron.experience.skill_index import name_of, record_of
+from hermes_cron.jobs.files import is_job
+from hermes_cron.jobs.files import name_of as name_of_job
 
 if TYPE_CHECKING:
     from hermes_cron.experience.skills import Skill, SkillLibrary
@@ -70,6 +73,10 @@ def _jobs(app: App, library: SkillLibrary, now: datetime) -> tuple[tuple[JobFact
     asks for; of a broken file whatever name stands in it."""
     facts: list[JobFacts] = []
     by_skill: dict[str, set[str]] = defaultdict(set)
+    _refuse_half(app)
+    for name, data in _vanished(app, now):
+        for skill in _named_anywhere(library, data):
+            by_skill[skill.qualified].add(name)
     for file in app.jobs.scan():
         data = app.jobs.read(file.name)
         job = app.source.parse(data, file.file_name, now).job
@@ -90,6 +97,31 @@ def _jobs(app: App, library: SkillLibrary, now: datetime) -> tuple[tuple[JobFact
             by_skill[matched.qualified].add(job.name)
         facts.append(JobFacts(name=job.name, paused=job.paused is not None, skills=job.skills, missing=tuple(missing)))
     return tuple(facts), by_skill
+
+
+def _refuse_half(app: App) -> None:
+    """Raises ``NotFound`` where a folder or a link leads nowhere: nobody knows what lies behind it names."""
+    if not app.home.jobs.is_dir():
+        raise NotFound("jobs/ is not there: which skills its jobs name is not known", hint="hermes-cron doctor")
+    known = {file.file_name for file in app.jobs.scan()}
+    for path in app.home.jobs.iterdir():
+        if is_job(path.name) and path.name not in known and not path.is_dir():
+            raise NotFound(
+                f"jobs/{path.name} cannot be read: which skills it names is not known", hint="mend it, or remove it"
+            )
+
+
+def _vanished(app: App, now: datetime) -> Iterator[tuple[str, bytes]]:
+    """Jobs whose files went within a day, though nobody removed them by a command."""
+    from hermes_cron.lost_jobs import lost_jobs
+
+    lost = lost_jobs(app.snapshots, app.home, now)
+    if lost is not None:
+        objects = app.snapshots.objects()
+        for name in lost.files:
+            entry = objects.at(lost.snapshot.tree, os.fsencode(f"jobs/{name}"))
+            if entry is not None:
+                yield name_of_job(name), objects.read(entry.oid)
 
 
 def _found(library: SkillLibrary, name: str) -> list[Skill]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, select
+from sqlalchemy import Connection, Integer, RowMapping, bindparam, cast, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from hermes_cron.domain.ending import Ending
@@ -200,7 +200,7 @@ def _lately(conn: Connection, job_uid: str | None) -> Mapping[str, tuple[int, in
     )
     newest = (judged if job_uid is None else judged.where(_uses.c.job_uid == job_uid)).subquery()
     query = (
-        select(newest.c.skill, func.sum(newest.c.well), func.count())
+        select(newest.c.skill, func.sum(cast(newest.c.well, Integer)), func.count())
         .where(newest.c.place <= LATELY)
         .group_by(newest.c.skill)
     )
