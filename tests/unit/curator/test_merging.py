@@ -12,7 +12,7 @@ from hermes_cron.domain.learning import Author
 from hermes_cron.errors import Conflict, HermesCronError, MergeTargetMissing, NotFound, Refused, SecretInPlainSight
 from hermes_cron.experience.curation import Intended, Move
 from hermes_cron.runner.route import route
-from tests.curator_rig import BRIEFING, RADAR, SUPPORT, Curated, job, merge, skill
+from tests.merge_rig import BRIEFING, RADAR, SUPPORT, Curated, job, merge, skill
 
 CASES = {
     case["id"]: case
