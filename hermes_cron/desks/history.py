@@ -48,6 +48,8 @@ _AT_ONCE = 500
 """Names in a question to the store."""
 
 _COMMIT = re.compile(r"[0-9a-fA-F]{4,40}")
+_IN_THE_HOME = frozenset({"memory", "skill_manage"})
+"""Tools whose effects are commits, which an undo takes back."""
 
 
 class HistoryDesk:
@@ -305,7 +307,8 @@ class HistoryDesk:
 
         with self._app.store.read() as conn:
             messages = outbox.of_runs(conn, [run_id]).get(run_id, [])
-            tools = Counter(row["tool"] for row in views.effects(conn, run_id).values())
+            effects = views.effects(conn, run_id).values()
+        tools = Counter(row["tool"] for row in effects if row["tool"] not in _IN_THE_HOME)
         sent = Counter(it.target for it in messages if it.state in {DeliveryState.SENT, DeliveryState.UNKNOWN})
         return (
             *(("message", target, count) for target, count in sorted(sent.items())),
@@ -413,4 +416,5 @@ def _why(asked: Asked, by: str) -> Why:
         reason = f"restore {commit.id[:SHORT]}{what}: {commit.reason}"
         return Why(actor=RESTORE, reason=reason, by=by, restores=commit.id, exact=asked.exact)
     word = f"run {asked.run.id}" if asked.run is not None else commit.id[:SHORT]
-    return Why(actor=RESTORE, reason=f"undo {word}: {commit.reason}", by=by, undoes=asked.undoes)
+    more = f" (and {len(asked.undoes) - 1} more)" if len(asked.undoes) > 1 else ""
+    return Why(actor=RESTORE, reason=f"undo {word}: {commit.reason}{more}", by=by, undoes=asked.undoes)

@@ -303,6 +303,33 @@ def test_status_counts_what_the_last_day_taught_and_undo_takes_it_back(learner: 
     assert line(learner("status").out, "learned") == "-"
 
 
+def test_an_undo_of_a_run_says_of_no_memory_that_it_lies_outside_of_the_home(learner: Learner) -> None:
+    other = {"tool_calls": [{"name": "memory", "arguments": {"action": "add", "content": "The beta host is b.test"}}]}
+    run_id = learner.run(REMEMBERS, other, REPORT)
+    asked = learner("undo", run_id)
+    assert asked.rc == 6
+    assert "memory  MEMORY.md: +0 -2 lines" in asked.out or "memory  MEMORY.md goes" in asked.out, asked.out
+    assert "did outside of the home" not in asked.out
+    assert "2 messages to ops" in asked.out  # the report, and the notice
+    done = json.loads(learner("undo", run_id, "-y", "--json").out)
+    assert [it["kind"] for it in done["cannot"]] == ["message"]
+    assert json.loads(learner("snapshots", "show", done["commit"], "--json").out)["reason"] == (
+        f"undo run {run_id}: memory add: The beta host is b.test (and 1 more)"
+    )
+
+
+def test_a_proposal_that_was_learned_and_undone_names_no_undo_any_more(learner: Learner) -> None:
+    proposed(learner)
+    command = json.loads(learner("approve", "a1", "--json").out)["learned"]["undo"]
+    assert line(learner("approvals", "show", "a1").out, "undo").startswith("hermes-cron undo ")
+    assert learner(*command.split()[1:], "-y").rc == 0
+    shown = learner("approvals", "show", "a1").out
+    assert "hermes-cron undo" not in shown
+    assert line(shown, "now") == "undone"
+    assert "现况" in learner("approvals", "show", "a1", lang="zh").out
+    assert json.loads(learner("approvals", "show", "a1", "--json").out)["learned"]["undo"] is None
+
+
 def test_an_undo_that_is_undone_is_learned_again(learner: Learner) -> None:
     run_id = learner.run(REPORT)
     learner("runs", "feedback", run_id, "German, please", replies=[REMEMBERS, NOTHING])
