@@ -111,11 +111,13 @@ class RunDesk:
             return views.steps(conn, run_id)
 
     def taught(self, run_id: str) -> Taught:
-        """What a run taught, who looked back at it, and what people said of it."""
+        """What a run taught, who looked back at it, and what people said of it. A review whose process died waits."""
+        from hermes_cron.scheduler import owners
         from hermes_cron.store import taught
 
         with self._app.store.read() as conn:
-            return taught.of_run(conn, run_id)
+            found = taught.of_run(conn, run_id)
+        return found.orphaned(lambda owner: owners.lives(self._app.home.owners, owner))
 
     def new_tool_steps(self, run_id: str, seen: dict[str, int]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """The run's row, and its tool calls that ended since ``seen`` (session to seq), which is brought up to date."""

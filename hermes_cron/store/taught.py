@@ -4,14 +4,15 @@ runs of a day teach?"""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
 from hermes_cron.domain.learning import Kind, Learned, LearnedState
+from hermes_cron.domain.review import ReviewState
 from hermes_cron.store import feedback, learned, reviews, views
 from hermes_cron.store.feedback import Said
 
@@ -36,6 +37,19 @@ class Taught:
     def open_review(self) -> Row | None:
         """One that waits or goes on: what it will teach is not known."""
         return next((row for row in self.reviews if row["ended_at"] is None), None)
+
+    def orphaned(self, lives: Callable[[str], bool]) -> Taught:
+        """The same; a review that goes on in the name of somebody who is dead waits for the next scheduler."""
+        running = ReviewState.RUNNING.value
+        return replace(
+            self,
+            reviews=[
+                row | {"state": ReviewState.QUEUED.value}
+                if row["state"] == running and not lives(row["owner"])
+                else row
+                for row in self.reviews
+            ],
+        )
 
 
 def of_run(conn: Connection, run_id: str) -> Taught:

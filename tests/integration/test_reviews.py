@@ -145,6 +145,22 @@ def test_ctrl_c_leaves_it_to_the_next_scheduler(home: Home) -> None:
     assert "boxes are blue" in (home.memories / "MEMORY.md").read_text()
 
 
+def test_one_whose_command_was_killed_waits_and_does_not_go_on(run_cli: RunCli, home: Home) -> None:
+    config(home)
+    with StubServer(script({**REMEMBER, "delay_ms": 60_000})) as stub:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hermes_cron", "run", "--prompt", "count the boxes"],
+            env=clean_env({"HERMES_CRON_HOME": str(home.root), **env(stub)}),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        until(lambda: looked_back(stub), "the look back began")
+        run_id = json_id(run_cli)
+        assert "a review is going on" in run_cli("runs", "show", run_id).out
+        process.kill()
+        process.wait()
+    assert "a review waits for a scheduler" in run_cli("runs", "show", run_id).out
+
+
 # --- by a scheduler --------------------------------------------------------------------------------------------------
 
 
