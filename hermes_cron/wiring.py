@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hermes_cron.databases.registry import DatabaseRegistry
     from hermes_cron.delivery.registry import TargetRegistry
+    from hermes_cron.desks.consolidation import ConsolidationDesk
     from hermes_cron.desks.curator import CuratorDesk
     from hermes_cron.desks.history import HistoryDesk
     from hermes_cron.desks.learning import LearningDesk
@@ -905,12 +906,21 @@ class App:
 
         return CuratorDesk(self)
 
+    @cached_property
+    def consolidation(self) -> ConsolidationDesk:
+        """Keeps the memory short and true."""
+        from hermes_cron.desks.consolidation import ConsolidationDesk
+
+        return ConsolidationDesk(self)
+
     @property
     def actions(self) -> Mapping[str, Action]:
         """What runs of jobs with ``action:`` do, by its word."""
         from hermes_cron.domain.job import Action as Word
 
-        return self._actions if self._actions is not None else {Word.CURATE: self.curator.run}
+        if self._actions is not None:
+            return self._actions
+        return {Word.CURATE: self.curator.run, Word.CONSOLIDATE: self.consolidation.run}
 
     @cached_property
     def metrics(self) -> MetricsDesk:

@@ -15,7 +15,7 @@ from typing import Any
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.template import Fence, fence
 from hermes_cron.errors import HermesCronError
-from hermes_cron.experience.consolidation_guard import Claim, Refusal, Rewrite
+from hermes_cron.experience.consolidation_guard import Claim, Fault, Refusal, Rewrite
 from hermes_cron.experience.how_to import Named
 from hermes_cron.experience.memory import Target, content, shown
 
@@ -104,21 +104,23 @@ def _object(answer: str) -> dict[str, Any] | None:
 
 def _rewrite(raw: object, files: Mapping[Target, Sequence[str]], seen: set[str]) -> tuple[Target, Rewrite] | Refusal:
     if not isinstance(raw, dict) or not isinstance(raw.get("entries"), list) or not isinstance(raw.get("text"), str):
-        return Refusal(sources=(), why='a merge has "entries" and a "text"')
+        return Refusal(sources=(), fault=Fault.FORM, detail='a merge has "entries" and a "text"')
     names = [str(each).strip().strip("[]").upper() for each in raw["entries"]]
     places = [_place(name, files) for name in names]
     known = [place for place in places if place is not None]
     sources = tuple(files[target][at] for target, at in sorted(set(known)))
     if not known or len(known) < len(places):
-        return Refusal(sources=sources, why=f"there is no entry {one_line(', '.join(names), _SHORT)}")
+        return Refusal(
+            sources=sources, fault=Fault.FORM, detail=f"there is no entry {one_line(', '.join(names), _SHORT)}"
+        )
     if len({target for target, _ in known}) > 1:
-        return Refusal(sources=sources, why="entries of both files are not merged")
+        return Refusal(sources=sources, fault=Fault.FORM, detail="entries of both files are not merged")
     if len(set(names)) < len(names) or seen & set(names):
-        return Refusal(sources=sources, why="an entry is named twice")
+        return Refusal(sources=sources, fault=Fault.FORM, detail="an entry is named twice")
     try:
         text = content(raw["text"])
     except HermesCronError as error:
-        return Refusal(sources=sources, why=error.message)
+        return Refusal(sources=sources, fault=Fault.FORM, detail=error.message)
     seen.update(names)
     return known[0][0], Rewrite(sources=sources, text=text, dropped=tuple(_claims(raw.get("dropped"))))
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from enum import StrEnum
 
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.entries import size
 from hermes_cron.experience.consolidation import Left, Step, Why
 from hermes_cron.experience.facts import Fact, Kind, Token, missing, required, tokens
 from hermes_cron.experience.memory import Target, shown
-from hermes_cron.experience.memory_lint import Fault, remarks
+from hermes_cron.experience.memory_lint import Fault as Lint
+from hermes_cron.experience.memory_lint import remarks
 from hermes_cron.experience.same import clauses, said
 from hermes_cron.experience.validity import ended
 
@@ -43,13 +45,27 @@ class Rewrite:
     dropped: tuple[Claim, ...] = ()
 
 
+class Fault(StrEnum):
+    """Why a text may not stand in the place of entries. ``form``: the answer is none that was asked for."""
+
+    LOST = "lost"
+    INVENTED = "invented"
+    MIXED_UP = "mixed_up"
+    LONGER = "longer"
+    WORDS = "words"
+    ORDER = "order"
+    UNFIT = "unfit"
+    SAME = "same"
+    FORM = "form"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Entries that stay as they are, and why. ``facts`` would have been lost."""
+    """Entries that stay as they are, and why. ``detail`` are the facts, or what else there is to say."""
 
     sources: tuple[str, ...]
-    why: str
-    facts: tuple[Fact, ...] = ()
+    fault: Fault
+    detail: str = ""
 
 
 def judged(rewrite: Rewrite, target: Target, today: date) -> Step | Refusal:
@@ -59,15 +75,15 @@ def judged(rewrite: Rewrite, target: Target, today: date) -> Step | Refusal:
     left = [(fact, _allowed(fact, rewrite, sources, today)) for fact in gone]
     lost = tuple(fact for fact, why in left if why is None)
     if lost:
-        return Refusal(sources=rewrite.sources, why=f"would lose {_told(lost)}", facts=lost)
-    for why in _faults(rewrite.text, sources, target, has_left=bool(left)):
-        return Refusal(sources=rewrite.sources, why=why)
+        return Refusal(sources=rewrite.sources, fault=Fault.LOST, detail=_told(lost))
+    for fault, detail in _faults(rewrite.text, sources, target, has_left=bool(left)):
+        return Refusal(sources=rewrite.sources, fault=fault, detail=detail)
     listed = tuple(why for _, why in left if why is not None)
     if rewrite.text not in rewrite.sources:
         return Step(sources=rewrite.sources, why=Why.REWRITTEN, text=rewrite.text, left=listed)
     others = tuple(source for source in rewrite.sources if source != rewrite.text)
     if len(others) + 1 != len(rewrite.sources) or not others:
-        return Refusal(sources=rewrite.sources, why="changes nothing")
+        return Refusal(sources=rewrite.sources, fault=Fault.SAME)
     return Step(sources=others, why=listed[0].why if listed else Why.NEARLY, by=rewrite.text, left=listed)
 
 
@@ -112,24 +128,24 @@ def _replaced(fact: Fact, by: str, text: str, sources: Sequence[str]) -> bool:
 # --- what may not be written ------------------------------------------------------------------------------------------
 
 
-def _faults(text: str, sources: Sequence[str], target: Target, *, has_left: bool) -> Iterator[str]:
+def _faults(text: str, sources: Sequence[str], target: Target, *, has_left: bool) -> Iterator[tuple[Fault, str]]:
     invented = missing([text], "\n".join(sources))
     mixed = next((value for source in sources if (value := mixed_up(source, text)) is not None), None)
-    if mixed is not None:
-        yield f"says {one_line(mixed, _SHORT)} of something else"
-    if invented:
-        yield f"makes up {_told(invented)}"
-    if len(text) > size(sources):
-        yield f"is longer than what it stands for ({len(text)} of {size(sources)} characters)"
-    if not has_left and _share(text, sources) < _KEPT_WORDS:
-        yield "leaves out most of the words of an entry"
     found = {remark.fault for remark in remarks(text, target)}
-    if Fault.METHOD in found or (Fault.ORDER in found and not any(_orders(source, target) for source in sources)):
-        yield "is an order or a way of working, where facts stood"
+    if invented:
+        yield Fault.INVENTED, _told(invented)
+    if mixed is not None:
+        yield Fault.MIXED_UP, one_line(mixed, _SHORT)
+    if len(text) > size(sources):
+        yield Fault.LONGER, f"{len(text)} > {size(sources)}"
+    if not has_left and _share(text, sources) < _KEPT_WORDS:
+        yield Fault.WORDS, ""
+    if Lint.METHOD in found or (Lint.ORDER in found and not any(_orders(source, target) for source in sources)):
+        yield Fault.ORDER, ""
 
 
 def _orders(source: str, target: Target) -> bool:
-    return any(remark.fault in (Fault.ORDER, Fault.METHOD) for remark in remarks(source, target))
+    return any(remark.fault in (Lint.ORDER, Lint.METHOD) for remark in remarks(source, target))
 
 
 def _share(text: str, sources: Sequence[str]) -> float:
