@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,11 +17,12 @@ from hermes_cron.domain.file_edit import Put
 from hermes_cron.domain.learning import Author, Kind
 from hermes_cron.domain.run import Cause, Outcome, TakenRun
 from hermes_cron.home import Home
+from hermes_cron.jobs.load import Known, parse_job
 from hermes_cron.settings import Settings
 from hermes_cron.snapshots import proof
 from hermes_cron.store import endings, runs, takes
 from hermes_cron.store.tables import SkillTotalRow, SkillUseRow
-from hermes_cron.testing import FixedClock
+from hermes_cron.testing import FixedClock, ScriptedModel
 from hermes_cron.wiring import App
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
@@ -51,6 +52,12 @@ class Night:
         return found
 
 
+class _Scripted(App):
+    """An app whose model plays what the rig gave it."""
+
+    model: ScriptedModel = ScriptedModel([])
+
+
 @dataclass
 class Rig:
     """``clock`` stands at ``NOON``. A second rig on a home that is there goes on with it."""
@@ -66,7 +73,7 @@ class Rig:
             for folder in (self.home.root, self.home.jobs, self.home.skills, self.home.memories, self.home.owners):
                 folder.mkdir(parents=True, exist_ok=True)
             self.home.config.write_text(f'timezone = "UTC"\n{self.config}', encoding="utf-8")
-        self.app = App(self.home, Settings.load(self.home), self.clock)
+        self.app = _Scripted(self.home, Settings.load(self.home), self.clock)
         self.app.keep_hand_edits()
 
     def __enter__(self) -> Rig:
@@ -118,11 +125,33 @@ class Rig:
 
         self.app.store.write(work)
 
+    def patched(self, name: str) -> None:
+        """A run patches a skill at this moment."""
+        self.number += 1
+        path = f"skills/{name}/SKILL.md"
+        data = (self.home.root / path).read_bytes()
+        edits = {path: Put(data=data + b"And then look.\n", before=data)}
+        lesson = Lesson(
+            kind=Kind.SKILL, name=name, change="patched", reason="it was wrong", lines=[], edits=lambda: edits
+        )
+        self.app.learning.write(Author(actor="run", run_id=f"r{self.number}"), f"s/{self.number}", lesson)
+
+    def ran(self, text: str, replies: Sequence[Any]) -> Outcome:
+        """A run of a job without a file, to its end."""
+        job = parse_job(
+            text.encode(), path="jobs/j.md", name="j", now=self.clock.now(), host_zone="UTC", known=Known(strict=False)
+        )
+        taken = self._taken(runs.Start(job=job, job_uid=None, actor="test"))
+        self.app.model = ScriptedModel(list(replies))
+        return self._ended(taken)
+
     # --- nights -----------------------------------------------------------------------------------------------------
 
     def begin(self, *, cause: Cause = Cause.MANUAL, **arguments: Any) -> TakenRun:
         job = self.app.curator.job()
-        start = runs.Start(job=job, job_uid=None, actor="test", cause=cause, arguments=arguments or None)
+        return self._taken(runs.Start(job=job, job_uid=None, actor="test", cause=cause, arguments=arguments or None))
+
+    def _taken(self, start: runs.Start) -> TakenRun:
         now = self.clock.now()
 
         def work(conn: Any) -> TakenRun | None:
@@ -138,10 +167,12 @@ class Rig:
     def night(self, *, cause: Cause = Cause.MANUAL, **arguments: Any) -> Night:
         """One run, to its end."""
         taken = self.begin(cause=cause, **arguments)
-        outcome = self.execute(taken)
-        now = self.clock.now()
+        return Night(outcome=self._ended(taken), record=self.record(taken.id))
+
+    def _ended(self, taken: TakenRun) -> Outcome:
+        outcome, now = self.execute(taken), self.clock.now()
         self.app.store.write(lambda conn: endings.end(conn, taken, outcome, now))
-        return Night(outcome=outcome, record=self.record(taken.id))
+        return outcome
 
     def record(self, run: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.home.outputs / "nightly-curator" / f"{run}.json").read_bytes())

@@ -6,7 +6,7 @@ same facts at the same instant give the same plan, in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -91,8 +91,9 @@ NOBODY_ASKED = Second()
 
 def plan(home: Home) -> tuple[Intended, ...]:
     """Phase 1."""
-    found = [*_steps(home), *_twice(home), *_notes(home)]
-    return ordered(found)
+    steps = list(_steps(home))
+    put_away = {it.skill for it in steps if it.kind is Move.ARCHIVE}
+    return ordered([*steps, *_twice(home, put_away), *_notes(home)])
 
 
 def ordered(intended: Iterable[Intended]) -> tuple[Intended, ...]:
@@ -135,9 +136,9 @@ def _evidence(skill: SkillFacts) -> dict[str, Any]:
 # --- what is there twice ----------------------------------------------------------------------------------------------
 
 
-def _twice(home: Home) -> Iterator[Intended]:
+def _twice(home: Home, put_away: Collection[str]) -> Iterator[Intended]:
     """A merge to decide on, where one of the two may go and the other may be written; else a note."""
-    by_name = {skill.name: skill for skill in home.skills if skill.fault is None}
+    by_name = {it.name: it for it in home.skills if it.fault is None and it.name not in put_away}
     gone: set[str] = set()
     for pair in pairs({name: f"{skill.description}\n{skill.text}" for name, skill in by_name.items()}):
         if {pair.one, pair.other} & gone:
