@@ -1,4 +1,4 @@
-"""``memory list show add replace remove lint log``: what later runs will know, and who wrote it."""
+"""``memory list show add replace remove consolidate lint log``: what later runs will know, and who wrote it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from hermes_cron.errors import MemoryFull, SnapshotFailed
 if TYPE_CHECKING:
     from hermes_cron.desks.memory import Done
     from hermes_cron.desks.memory_lost import Lost
+    from hermes_cron.domain.job import Scalar
     from hermes_cron.domain.scan import Finding
     from hermes_cron.experience.memory import Operation, Target
     from hermes_cron.experience.memory_block import Kept
     from hermes_cron.experience.memory_lint import Remark
     from hermes_cron.snapshots.blame import Line
+    from hermes_cron.store.runs import Start
 
 app = typer.Typer(help="Facts that later runs know: list, add, replace, remove.", add_completion=False)
 
@@ -47,6 +49,8 @@ HELP_ZH = {
     "Only this file.": "只看此文件。",
     "Instead: which second memory may stand beside the files.": "改为列出可以与文件并用的第二记忆。",
     "At most so many, newest first.": "最多条数，新的在前。",
+    "Tidy it now: what is said twice is merged, what has ended is dropped.": "立即整理：合并重复的，删除已过期的。",
+    "Say what would be done; change nothing.": "只说明会做什么，不改动。",
 }
 
 _TEXTS: dict[str, dict[str, str]] = {
@@ -373,6 +377,35 @@ def _done_json(state: Cli, target: Target, done: Done) -> dict[str, Any]:
         "lost": list(done.lost),
         "snapshot": done.snapshot,
     }
+
+
+# --- consolidating ----------------------------------------------------------------------------------------------------
+
+
+@app.command("consolidate", help="Tidy it now: what is said twice is merged, what has ended is dropped.")
+def consolidate(
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")] = False,
+) -> None:
+    from hermes_cron.cli.run import foreground
+
+    state = cli()
+    raise typer.Exit(foreground(state, _start(state, dry_run=dry_run)))
+
+
+def _start(state: Cli, *, dry_run: bool) -> Start:
+    """A run of the job that consolidates; of several the one that is called as ours is. A broken file is no job."""
+    from hermes_cron.cli import jobs_known
+    from hermes_cron.desks.consolidation import JOB
+    from hermes_cron.store.runs import Start
+
+    arguments: dict[str, Scalar] = {"dry_run": True} if dry_run else {}
+    known = jobs_known.current(state).listed
+    found = [it for it in known if it.summary.get("action") == "consolidate" and not it.broken]
+    if not found:
+        return Start(job=state.app.consolidation.job(), job_uid=None, actor="cli", arguments=arguments)
+    chosen = min(found, key=lambda it: (it.name != JOB, it.name))
+    return Start(job=state.app.runs.job(chosen.uid), job_uid=chosen.uid, actor="cli", arguments=arguments)
 
 
 # --- lint -------------------------------------------------------------------------------------------------------------

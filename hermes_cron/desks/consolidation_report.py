@@ -207,6 +207,8 @@ def text(found: Record, lang: str) -> str:
 def _lines(found: Record, texts: Mapping[str, str]) -> Iterator[str]:
     yield texts["head_dry" if found["dry"] else "head"].format(**found["counts"])
     for file, facts in found["files"].items():
+        if not facts["entries_before"]:
+            continue
         yield ""
         yield texts["file"].format(file=file, **facts)
         for step in facts["steps"]:
