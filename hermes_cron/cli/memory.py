@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,7 +59,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "none": "no entry yet",
         "unread": "cannot be read: {fault}",
         "lost": "a save by hand took this away soon after it was written: {entry}",
-        "back": "bring it back: hermes-cron memory add {entry}     see: hermes-cron memory log",
+        "back": "bring it back: {command}     see: hermes-cron memory log",
         "nothing": "A run's prompt has nothing of it: there is no entry.",
         "left_out": "left out of the prompt, {kind}: {place}",
         "at": "place", "wrote": "written", "why": "why", "snapshot": "snapshot", "unkept": "not in a snapshot yet",
@@ -82,7 +82,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "none": "还没有条目",
         "unread": "无法读取：{fault}",
         "lost": "此条目写入不久就被手动保存覆盖：{entry}",
-        "back": "恢复：hermes-cron memory add {entry}     查看：hermes-cron memory log",
+        "back": "恢复：{command}     查看：hermes-cron memory log",
         "nothing": "没有条目，运行的提示词中没有记忆。",
         "left_out": "未放入提示词，{kind}：{place}",
         "at": "位置", "wrote": "写入", "why": "原因", "snapshot": "快照", "unkept": "尚未进入快照",
@@ -155,9 +155,10 @@ def list_entries(
         for line in _listed(kept, state):
             state.out(line)
         for it in lost[kept.target]:
-            entry = output.one_line(_shown(it.entry))
-            state.note(texts["lost"].format(entry=entry))
-            state.note(texts["back"].format(entry=shlex.quote(entry)))
+            state.note(texts["lost"].format(entry=output.one_line(_shown(it.entry))))
+            into = None if kept.target.value == Which.MEMORY else kept.target
+            command = _command("add", _shown(it.entry), to=into)
+            state.note(texts["back"].format(command=command))
 
 
 def _lost(state: Cli, kept: Kept) -> tuple[Lost, ...]:
@@ -336,7 +337,7 @@ def _carried_out(state: Cli, target: Target, operation: Operation) -> None:
     if not done.planned.lines or state.lang == "en":
         for note in done.planned.notes:
             state.note(note if state.lang == "en" else texts["there"])
-    for line in _warned(operation.content.strip(), done.remarks, done.warnings, texts):
+    for line in _warned(state, target, operation.content.strip(), done):
         state.note(line)
     for lost in done.lost:
         state.note(texts["lost"].format(entry=lost))
@@ -344,20 +345,48 @@ def _carried_out(state: Cli, target: Target, operation: Operation) -> None:
         state.note(texts["undo"].format(id=snapshot_words.short(done.snapshot)))
 
 
-def _warned(entry: str, remarks: Iterable[Remark], warnings: Iterable[Finding], texts: dict[str, str]) -> Iterator[str]:
-    for remark in remarks:
+def _warned(state: Cli, target: Target, entry: str, done: Done) -> Iterator[str]:
+    texts = _TEXTS[state.lang]
+    for remark in done.remarks:
         yield f"{texts['warning']}: {_said(remark, texts)}"
         if remark.suggestion is not None:
-            command = f"hermes-cron memory replace {shlex.quote(_beginning(entry))} {shlex.quote(remark.suggestion)}"
-            yield output.facts([(texts["fact"], remark.suggestion), (texts["change"], command)])
-    for found in warnings:
+            command = _replacing(state, target, entry, remark.suggestion)
+            yield output.facts([(texts["fact"], output.one_line(remark.suggestion)), (texts["change"], command)])
+    for found in done.warnings:
         yield f"{texts['warning']}: {texts['scanned'].format(kind=found.kind.words, excerpt=found.excerpt)}"
 
 
-def _beginning(entry: str) -> str:
-    """As much of an entry as names it on a command line."""
+def _replacing(state: Cli, target: Target, entry: str, fact: str) -> str:
+    """The command, with as little of the entry as names it and no other."""
     first = entry.split("\n", 1)[0]
-    return first if len(first) <= _SHORT else first[:_SHORT].rsplit(" ", 1)[0]
+    short = first if len(first) <= _SHORT else first[:_SHORT].rsplit(" ", 1)[0]
+    for part in (short, first, entry):
+        if _names(state, part, target, entry):
+            return _command("replace", part, fact)
+    return _command("replace", entry, fact, to=target)
+
+
+def _names(state: Cli, part: str, target: Target, entry: str) -> bool:
+    from hermes_cron.errors import NameAmbiguous, NotFound
+
+    try:
+        return state.app.memory.find(part, _targets(None)) == (target, entry)
+    except (NameAmbiguous, NotFound):
+        return False
+
+
+def _command(verb: str, *words: str, to: Target | None = None) -> str:
+    """As it may be copied into a shell: one line, whatever an entry holds and begins with."""
+    into = [] if to is None else ["--target", to.value]
+    dashes = ["--"] if any(word.startswith("-") for word in words) else []
+    return " ".join(["hermes-cron memory", verb, *into, *dashes, *map(_word, words)])
+
+
+def _word(text: str) -> str:
+    if text.isprintable():
+        return shlex.quote(text)
+    plain = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + "".join(it if it.isprintable() else f"\\U{ord(it):08x}" for it in plain) + "'"
 
 
 def _said(remark: Remark, texts: dict[str, str]) -> str:
@@ -456,8 +485,9 @@ def _lint_lines(found: dict[str, Any], state: Cli) -> Iterator[str]:
     level = f"{texts['warning']}: " if found["level"] == "warning" else ""
     yield f"{place}  {level}{output.one_line(found['message'])}{entry}"
     if found["suggestion"]:
-        part, fact = shlex.quote(_beginning(found["entry"])), shlex.quote(found["suggestion"])
-        yield output.facts([(texts["change"], f"hermes-cron memory replace {part} {fact}")])
+        target = next(each for each in _targets(None) if each.path == found["file"])
+        command = _replacing(state, target, found["entry"], found["suggestion"])
+        yield output.facts([(texts["change"], command)])
 
 
 # --- both -------------------------------------------------------------------------------------------------------------

@@ -123,13 +123,32 @@ _CHINESE_ANSWERS = re.compile("回答|回复|答复|报告|说明|解释|简短|
 
 
 def _fact(entry: str, target: Target) -> str | None:
-    """The first sentence that is an order, as a fact; None when there is none. Bare verbs count at the start only."""
-    for at, sentence in enumerate(_SENTENCE.split(entry)):
-        text = sentence.strip().lstrip("-*• ").rstrip(".!。！ ")
-        found = _strong(text, target) or _chinese(text, target) or (_plain(text, target) if at == 0 else None)
-        if found is not None:
-            return found
-    return None
+    """The entry with its orders as facts and all else as it is, or whoever takes the suggestion loses the rest; None
+    without an order. Bare verbs count at the start only."""
+    spans = list(_sentences(entry))
+    parts, at = [], 0
+    for number, (start, end) in enumerate(spans):
+        text = entry[start:end]
+        fact = _strong(text, target) or _chinese(text, target) or (_plain(text, target) if number == 0 else None)
+        if fact is not None:
+            parts += [entry[at:start], fact]
+            at = end
+    if not parts:
+        return None
+    return parts[1] if len(spans) == 1 else "".join([*parts, entry[at:]])
+
+
+def _sentences(entry: str) -> Iterator[tuple[int, int]]:
+    """From where to where, without bullets and the sign at the end."""
+    at = 0
+    for found in [*_SENTENCE.finditer(entry), None]:
+        start, end = at, len(entry) if found is None else found.start()
+        at = end if found is None else found.end()
+        text = entry[start:end]
+        start += len(text) - len(text.lstrip("-*• \t"))
+        end -= len(text) - len(text.rstrip(".;!。；！ \t"))
+        if start < end:
+            yield start, end
 
 
 def _strong(text: str, target: Target) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -174,6 +175,41 @@ def test_an_order_is_warned_of_and_the_command_that_makes_it_a_fact_works(home: 
     assert (warning["kind"], warning["suggestion"]) == ("order", "The convention here is never to push on Fridays")
 
 
+def in_a_shell(command: str) -> list[str]:
+    """The arguments that a shell makes of a command that was copied from the screen."""
+    told = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}
+    ).stdout
+    name, *words, _ = told.decode().split("\0")
+    assert name == "hermes-cron"
+    return words
+
+
+@pytest.mark.parametrize(
+    ("entry", "after"),
+    [
+        ("Always answer briefly. Billing listens on port 5433.",
+         "The user always wants the agent to answer briefly. Billing listens on port 5433."),
+        ("-- Never deploy on Fridays", "The convention here is never to deploy on Fridays"),
+        ("Use pnpm, it's here\nprod\u3000is on 5432",
+         "The convention here is to use pnpm, it's here\nprod\u3000is on 5432"),
+        ("Use " + "a very long name " * 5 + "of one",
+         "The convention here is to use " + "a very long name " * 5 + "of one"),
+    ],
+)  # fmt: skip
+def test_whoever_takes_the_command_of_a_warning_loses_nothing(entry: str, after: str, home: Home, said: Said) -> None:
+    other = "Use " + "a very long name " * 5 + "of another"
+    said("memory", "add", other)
+    added = said("memory", "add", "--", entry)[2]
+    linted = said("memory", "lint")[1]
+    for screen in (added, linted):
+        command = [line for line in screen.splitlines() if "change it" in line][-1].split("change it  ", 1)[1]
+        words = in_a_shell(command)
+        memory(home).write_text(f"{other}\n§\n{entry}\n")
+        assert said(*words)[0] == 0, words
+        assert memory(home).read_text() == f"{other}\n§\n{after}\n"
+
+
 def test_numbered_steps_are_refused_with_the_way_to_a_skill(home: Home, said: Said) -> None:
     code, error = answer(said, "add", "To deploy: 1. build the image 2. push it")
     assert (code, error["code"], error["lint"]) == (4, "Refused", [{"kind": "method"}])
@@ -341,3 +377,19 @@ def test_a_save_over_entries_that_its_editor_never_saw_stands_and_is_said(home: 
     )
     assert said("memory", "add", "second, of a run")[0] == 0
     assert answer(said, "list")[1]["memory"]["lost"] == []
+
+
+@pytest.mark.parametrize("target", ["memory", "user"])
+def test_the_command_that_brings_an_entry_back_brings_it_back_where_it_was_and_as_it_was(
+    target: str, home: Home, said: Said
+) -> None:
+    entry = "-1 is what probes answer\nwhen it's down, 见 §5\\n"
+    said("memory", "add", "first", "--target", target)
+    said("memory", "add", "--target", target, "--", entry)
+    file = home.memories / ("USER.md" if target == "user" else "MEMORY.md")
+    before = file.read_bytes()
+    file.write_text("first\n")
+    err = said("memory", "list")[2]
+    command = err.split("bring it back: ")[1].split("     see: ")[0]
+    assert said(*in_a_shell(command))[0] == 0
+    assert file.read_bytes() == before
