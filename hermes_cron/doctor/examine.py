@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hermes_cron.doctor import declared, history, kept, places
+from hermes_cron.doctor import declared, due, history, host, kept, outside, places
 from hermes_cron.doctor.finding import Check, Finding, Patient, failure
 from hermes_cron.errors import HermesCronError
 
@@ -17,12 +17,19 @@ CHECKS: dict[str, Check] = {
     "vault": declared.vault,
     "store": kept.store,
     "owners": kept.owners,
+    "scheduler": host.scheduler,
+    "service": host.service,
+    "metrics": outside.metrics,
     "clock": kept.clock,
+    "zones": host.zones,
     "jobs": declared.jobs,
     "lost": declared.lost,
+    "due": due.due,
     "history": history.history,
     "left_out": history.left_out,
     "deliveries": kept.deliveries,
+    "model": outside.model,
+    "databases": outside.databases,
 }
 
 

@@ -58,6 +58,8 @@ class Patient:
     space: Callable[[Path], os.statvfs_result] = os.statvfs
     wait_s: float = 3.0
     """For another process that changes the home: a doctor that hangs is none."""
+    answer_s: float = 5.0
+    """For servers, databases and whoever answers for the metrics."""
     known: dict[str, str | None] = field(default_factory=dict)
     """What one check learned and others ask again."""
 

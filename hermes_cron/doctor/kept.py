@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shlex
 import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from hermes_cron.doctor.finding import Finding, Patient, failure, fine, warning
 from hermes_cron.store.disk_faults import of_the_disk
 from hermes_cron.store.migrate import newest, version
 
+if TYPE_CHECKING:
+    from hermes_cron.scheduler.owners import Living
+
 MOST = 5
 BEHIND = timedelta(minutes=5)
 """What clocks of hosts may differ by, and what a time-step of an hour change may not."""
+
+
+JUMPS_OF = timedelta(days=1)
+SET_BACK = timedelta(minutes=1)
+"""Less is what keeping time is made of."""
 
 
 def usable(patient: Patient) -> bool:
@@ -76,11 +86,19 @@ def owners(patient: Patient) -> Iterator[Finding]:
         rows = conn.execute("SELECT owner, count(*) FROM runs WHERE ended_at IS NULL AND owner IS NOT NULL GROUP BY 1")
         held = {str(owner): int(count) for owner, count in rows}
     orphans = sum(count for owner, count in held.items() if not locks.lives(patient.home.owners, owner))
-    serving = len(patient.app.schedulers())
-    if orphans and not serving:
+    schedulers = len(patient.app.schedulers())
+    if orphans and not schedulers:
         yield warning("orphans_one" if orphans == 1 else "orphans", "hermes-cron serve --once", count=orphans)
     else:
-        yield fine("owners" if serving else "owners_none", count=serving)
+        yield fine("owners" if schedulers else "owners_none", count=schedulers)
+
+
+def serving(patient: Patient) -> list[Living]:
+    """Schedulers that live; none where that cannot be seen, which the check of the owners says."""
+    try:
+        return patient.app.schedulers()
+    except OSError:
+        return []
 
 
 def clock(patient: Patient) -> Iterator[Finding]:
@@ -91,8 +109,33 @@ def clock(patient: Patient) -> Iterator[Finding]:
     if latest is not None and latest - now > BEHIND:
         behind = str(latest - now).split(".", maxsplit=1)[0]
         yield failure("clock_behind", "timedatectl status", behind=behind, latest=f"{latest:%Y-%m-%d %H:%M} UTC")
+        return
+    jumps = _jumps(patient, now - JUMPS_OF)
+    back = [each for each in jumps if each[1] <= -SET_BACK.total_seconds()]
+    if back:
+        at, by_s = back[-1]
+        by = str(timedelta(seconds=round(-by_s)))
+        yield warning("clock_set_back", "timedatectl set-ntp true", by=by, at=f"{at:%Y-%m-%d %H:%M} UTC")
+    elif jumps:
+        yield fine("clock_jumped", zone=zone, count=len(jumps))
     else:
         yield fine("clock", zone=zone)
+
+
+def _jumps(patient: Patient, since: datetime) -> list[tuple[datetime, float]]:
+    """(when, by how many seconds) schedulers saw the clock move, oldest first. A host that slept moves forwards."""
+    from hermes_cron.domain.event import ClockJumped
+    from hermes_cron.observe import logs
+
+    mark = f'"{ClockJumped.__name__}"'
+    found = []
+    for name in (f"{logs.NAME}.1", logs.NAME):
+        with contextlib.suppress(OSError), (patient.home.logs / name).open(encoding="utf-8", errors="replace") as file:
+            for line in file:
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    if mark in line and (said := json.loads(line))["event"] == ClockJumped.__name__:
+                        found.append((datetime.fromisoformat(said["at"]), float(said["by_s"])))
+    return [each for each in found if each[0] >= since]
 
 
 def _latest(patient: Patient) -> datetime | None:
@@ -101,7 +144,8 @@ def _latest(patient: Patient) -> datetime | None:
     with contextlib.closing(sqlite3.connect(patient.home.store, timeout=5)) as conn:
         (found,) = conn.execute(
             "SELECT max(at) FROM (SELECT max(queued_at) AS at FROM runs UNION ALL SELECT max(started_at) FROM runs"
-            " UNION ALL SELECT max(ended_at) FROM runs)"
+            " UNION ALL SELECT max(ended_at) FROM runs UNION ALL SELECT max(noted_at) FROM occurrences"
+            " UNION ALL SELECT max(at) FROM learned)"
         ).fetchone()
     return None if found is None else datetime.fromisoformat(str(found)).replace(tzinfo=UTC)
 

@@ -64,6 +64,13 @@ def program() -> tuple[str, ...]:
     return (sys.executable, "-m", "hermes_cron")
 
 
+def programs() -> tuple[tuple[str, ...], ...]:
+    """Every command that starts this installation, the one that started this process first."""
+    script = Path(sys.executable).with_name(NAME)
+    ways = [program(), (sys.executable, "-m", "hermes_cron"), *([(str(script),)] if script.is_file() else [])]
+    return tuple(dict.fromkeys(ways))
+
+
 def installing(plan: Plan) -> list[Step]:
     """What an installation does, in order. Raises ``Usage`` where this user may not, or the home is not one."""
     steps: list[Step] = []
