@@ -64,7 +64,7 @@ def summed_up(app: App, words: str, hits: Sequence[Hit]) -> Summary:
         answer_within=app.answer_within,
         limits=app.home_limits,
     )
-    run_id = run_here(app.store, Start(job=job, job_uid=None, actor="cli", cause=Cause.PROMPT), app.clock, here)
+    run_id = run_here(app.store, Start(job=job, job_uid=None, actor="cli", cause=Cause.SEARCH), app.clock, here)
     return Summary(text=ended[-1].text, row=app.runs.row(run_id))
 
 

@@ -51,11 +51,12 @@ class OccurrenceState(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a run exists."""
+    """Why a run exists. ``search``: a person wants what a search found in a few lines, now."""
 
     SCHEDULE = "schedule"
     MANUAL = "manual"
     PROMPT = "prompt"
+    SEARCH = "search"
 
 
 class Effect(StrEnum):

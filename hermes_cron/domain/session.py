@@ -32,7 +32,7 @@ class Source(StrEnum):
     @property
     def causes(self) -> tuple[str, ...]:
         """Of ``runs.cause``."""
-        return (Cause.SCHEDULE.value,) if self is Source.SCHEDULE else (Cause.MANUAL.value, Cause.PROMPT.value)
+        return tuple(cause.value for cause in Cause if Source.of(cause) is self)
 
     @staticmethod
     def of(cause: str) -> Source:

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select, update
 
-from hermes_cron.domain.run import Outcome, RunState, TakenRun
+from hermes_cron.domain.occurrence import Reason
+from hermes_cron.domain.run import Cause, Outcome, RunState, TakenRun
 from hermes_cron.store import endings, executions
 from hermes_cron.store.runs import LostRun
 from hermes_cron.store.tables import MessageRow, RunRow
@@ -45,6 +46,8 @@ def take_over(conn: Connection, lost: LostRun, now: datetime) -> TakenOver | Non
     if row["cancel_requested_at"] is not None:  # going on would do what somebody stopped
         said = f"cancelled by {row['cancel_by']}; its process died before it stopped"
         return _ended(conn, lost, taken, Outcome(state=RunState.CANCELLED, reason="cancelled", error=said), now)
+    if taken.cause is Cause.SEARCH:  # nobody waits for it any more, and its prompt is no task of an agent
+        return _ended(conn, lost, taken, Outcome(state=RunState.INTERRUPTED, reason=Reason.OWNER_DIED), now)
     step, last_at = _step(conn, lost.id)
     times = row["takeovers"] + 1 if row["takeover_step"] == step else 1
     if times >= AT_ONE_STEP:

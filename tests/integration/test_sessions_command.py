@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,9 @@ from hermes_cron.domain.session import Wanted
 from hermes_cron.home import Home
 from hermes_cron.testing import StubServer
 from tests.agent_rig import call, calls
-from tests.conftest import RunCli
+from tests.conftest import RunCli, clean_env
 from tests.runner_rig import Rig
+from tests.serving import until
 from tests.sessions_rig import Talk, overwrite_page
 
 JOB = "---\nschedule: every day 9am\ntimezone: UTC\ntools: [{tools}]\n---\n{prompt}\n"
@@ -161,6 +164,22 @@ def test_a_summary_that_a_cap_forbids_is_not_asked_for(home: Home, run_cli: RunC
     assert "tokens_per_day" in done.err
     summary = json.loads(told.out)["summary"]
     assert (told.rc, summary["text"], summary["state"]) == (1, None, "budget_exhausted")
+
+
+def test_a_summary_whose_command_was_killed_is_made_by_nobody(home: Home, run_cli: RunCli, thirty: list[str]) -> None:
+    with StubServer([{"text": "never read", "delay_ms": 60_000}, "and now as a task"]) as stub:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hermes_cron", "sessions", "search", "walrus 7", "--summarize"],
+            env=clean_env({"HERMES_CRON_HOME": str(home.root), **env(stub)}),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        until(lambda: stub.requests, "the model is asked")
+        process.kill()
+        process.wait()
+        assert run_cli("serve", "--once", env=env(stub)).rc == 0
+        assert len(stub.requests) == 1, "nobody waits for it any more"
+    run = json.loads(run_cli("runs", "list", "--json").out)["runs"][0]
+    assert (run["job"], run["state"], run["reason"]) == ("search", "interrupted", "owner_died")
 
 
 def test_a_summary_without_a_model_names_the_remedy(home: Home, run_cli: RunCli, thirty: list[str]) -> None:
