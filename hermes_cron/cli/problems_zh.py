@@ -98,6 +98,7 @@ _MESSAGES = (
     (r"an entry of the memory must say something", "记忆条目不能为空"),
     (r"which entry\? Say a part of its text that no other entry has", "哪个条目？请写出它独有的一段文字"),
     (r'no entry of (\S+) holds "(.*)"', r"\1 中没有包含“\2”的条目"),
+    (r'no entry of (\S+) and (\S+) holds "(.*)"', r"\1 和 \2 中都没有包含“\3”的条目"),
     (r'"(.*)" stands in (\d+) entries of (\S+); nothing was changed', r"\3 中有 \2 个条目包含“\1”；未做改动"),
     (r'"(.*)" stands in both files; nothing was changed', r"两个文件中都有“\1”；未做改动"),
     (r"the entry is a way of working, not a fact: .*", "这是操作方法而不是事实，应写成技能；未做改动"),

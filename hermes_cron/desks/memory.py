@@ -10,10 +10,12 @@ import json
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hermes_cron.domain import plain_password
 from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.entries import Entry, read, texts, written
 from hermes_cron.domain.file_edit import Drop, Edits, Put
@@ -32,7 +34,18 @@ from hermes_cron.errors import (
 )
 from hermes_cron.experience import memory_lint
 from hermes_cron.experience.consolidation import Done as Tidied
-from hermes_cron.experience.memory import Action, Memory, Operation, Planned, Target, content, place, planned, shown
+from hermes_cron.experience.memory import (
+    Action,
+    Memory,
+    Operation,
+    Planned,
+    Target,
+    absent,
+    content,
+    place,
+    planned,
+    shown,
+)
 from hermes_cron.experience.memory_block import Block, Kept, block
 from hermes_cron.experience.memory_lint import Fault, Remark
 
@@ -122,13 +135,10 @@ class MemoryDesk:
     def find(self, part: str, targets: Sequence[Target]) -> tuple[Target, str]:
         """The one entry that a part of its text means. Raises ``NotFound``, ``NameAmbiguous``."""
         found: dict[Target, str] = {}
-        absent: NotFound | None = None
         for target in targets:
             entries = self.kept(target).memory.entries
-            try:
+            with suppress(NotFound):
                 found[target] = entries[place(entries, part, target)]
-            except NotFound as error:
-                absent = absent or error
         if len(found) > 1:
             raise NameAmbiguous(
                 f'"{one_line(part, _SHORT)}" stands in both files; nothing was changed',
@@ -136,7 +146,7 @@ class MemoryDesk:
                 details={"matches": [one_line(shown(entry), _SHORT) for entry in found.values()]},
             )
         if not found:
-            raise absent or NotFound(f'no entry holds "{one_line(part, _SHORT)}"', hint="hermes-cron memory list")
+            raise absent(part, {target: self.kept(target).memory.entries for target in targets})
         return next(iter(found.items()))
 
     def carry_out(self, target: Target, operations: Sequence[Operation]) -> Done:
@@ -296,7 +306,7 @@ class MemoryDesk:
 
     def _refuse_secrets(self, new: Sequence[str]) -> None:
         """The memory is in every prompt and in the history, which is pushed and shared."""
-        if any(self._app.redact(entry) != entry for entry in new):
+        if any(self._app.redact(entry) != entry or plain_password.said(entry) for entry in new):
             raise SecretInPlainSight(
                 "the entry holds a secret, or what looks like one; nothing was changed",
                 hint="name it: hermes-cron secrets set NAME, and write secret:NAME",

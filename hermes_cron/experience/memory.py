@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -192,7 +192,7 @@ def place(entries: Sequence[str], part: str, target: Target) -> int:
     found = found or [at for at, entry in enumerate(entries) if wanted in entry]
     found = found or [at for at, entry in enumerate(entries) if folded(wanted) in folded(entry)]
     if not found:
-        raise _absent(wanted, target, entries)
+        raise absent(wanted, {target: entries})
     matches = [entries[at] for at in found]
     if len(set(matches)) > 1:
         raise _several(wanted, target, matches)
@@ -233,11 +233,12 @@ def _full(memory: Memory, after: Memory, new: Sequence[str]) -> MemoryFull:
     )
 
 
-def _absent(part: str, target: Target, entries: Sequence[str]) -> NotFound:
-    by_start = {one_line(shown(entry), _SHORT): entry for entry in entries}
-    near = difflib.get_close_matches(part, by_start, n=_NEAR, cutoff=0.3)
+def absent(part: str, files: Mapping[Target, Sequence[str]]) -> NotFound:
+    """That none of these files has an entry that holds ``part``, with the nearest."""
+    by_start = {one_line(shown(entry), _SHORT): entry for entries in files.values() for entry in entries}
+    near = difflib.get_close_matches(part, by_start, n=_NEAR, cutoff=0.4)
     return NotFound(
-        f'no entry of {target.file} holds "{one_line(part, _SHORT)}"',
+        f'no entry of {" and ".join(target.file for target in files)} holds "{one_line(part, _SHORT)}"',
         hint="a part of the entry's own words; hermes-cron memory list",
         details={"near": near},
     )

@@ -150,7 +150,11 @@ def test_an_ambiguous_part_is_refused_with_the_entries_that_hold_it(home: Home, 
     assert answer(said, "list")[1]["user"]["entries"] == []
     assert said("memory", "replace", "DARK cluster", "the dark cluster is on")[0] == 0
     assert memory(home).read_text() == "the dark cluster is on\n"
-    assert said("memory", "remove", "nowhere")[0] == 3
+    code, _, err = said("memory", "remove", "nowhere")
+    assert code == 3
+    assert 'error: no entry of MEMORY.md and USER.md holds "nowhere"' in err
+    assert 'error: no entry of USER.md holds "nowhere"' in said("memory", "remove", "nowhere", "--target", "user")[2]
+    assert "MEMORY.md 和 USER.md 中都没有包含“nowhere”的条目" in said("memory", "show", "nowhere", "--lang", "zh")[2]
 
 
 def test_the_same_twice_is_one_entry_and_success(home: Home, said: Said) -> None:
@@ -225,7 +229,12 @@ def test_text_may_come_from_standard_input(home: Home, run_cli: Callable[..., An
 
 def test_a_secret_is_not_written(home: Home, said: Said, run_cli: Callable[..., Any]) -> None:
     assert run_cli("secrets", "set", "db", "--stdin", stdin="hunter2-hunter2").rc == 0
-    for text in ("the password is hunter2-hunter2", "url postgresql://watcher:s3cret99@10.0.0.5/shop"):
+    for text in (
+        "the password is hunter2-hunter2",
+        "url postgresql://watcher:s3cret99@10.0.0.5/shop",
+        "the password of prod is hunter2secret",
+        "口令是 hunter2Abc",
+    ):
         code, error = answer(said, "add", text)
         assert (code, error["code"]) == (4, "SecretInPlainSight")
         assert "hunter2" not in json.dumps(error)
