@@ -135,13 +135,9 @@ def _asked(app: App, taken: TakenRun, planned: Planned, cancel: Flag) -> Second:
 
 def _usable(app: App, home: Home) -> Home:
     """Without the texts that the scanner keeps from every agent."""
-    blocked = {skill.qualified for skill in app.skills_now().all() if _is_blocked(app, skill.qualified)}
+    library = app.skills_now()
+    blocked = {skill.qualified for skill in library.all() if library.blocked(skill) is not None}
     return replace(home, skills=tuple(replace(it, text="") if it.name in blocked else it for it in home.skills))
-
-
-def _is_blocked(app: App, name: str) -> bool:
-    library = app.read_skills()
-    return any(skill.qualified == name and library.blocked(skill) is not None for skill in library.all())
 
 
 def _ask(app: App, taken: TakenRun, cancel: Flag, name: str, message: str) -> LoopResult:
@@ -173,9 +169,26 @@ def _believed(app: App, home: Home, shown: Sequence[SkillFacts], result: LoopRes
         judged = curator_brief.judged(home, wanted, shown, model=name, alone=alone)
     except curator_brief.NotUnderstood as error:
         return replace(paid, said=(_of_no_use(name, f"its answer was not used: {error}"),))
-    said = list(curator_brief.refusals(judged.refused))
+    intended, said = _with_good_texts(app, judged.intended)
+    said += curator_brief.refusals(judged.refused)
     said += [] if wanted else [f"{one_line(name, 100)} was asked about {len(shown)} skills and proposes nothing"]
-    return replace(paid, intended=judged.intended, said=tuple(map(app.redact, said)))
+    return replace(paid, intended=intended, said=tuple(map(app.redact, said)))
+
+
+def _with_good_texts(app: App, intended: Sequence[Intended]) -> tuple[tuple[Intended, ...], list[str]]:
+    """Merges whose text loses something or breaks a rule are made without it: then both texts are kept."""
+    from hermes_cron.desks.curator_changes import previewed
+
+    found, said, now = [], [], app.clock.now()
+    for it in intended:
+        if it.kind is Move.MERGE and "body" in it.details:
+            try:
+                previewed(app, it, now)
+            except HermesCronError as error:
+                it = replace(it, details={})  # noqa: PLW2901  # what is left of it
+                said.append(one_line(f"merge {it.skill} into {it.into}: its text was not taken: {error.message}", 400))
+        found.append(it)
+    return tuple(found), said
 
 
 def _of_no_use(name: str, why: str) -> str:

@@ -220,13 +220,13 @@ def judged(home: Home, wanted: Sequence[Wanted], shown: Iterable[SkillFacts], *,
 
     Raises ``NotUnderstood`` for an answer that would clear the shelf.
     """
+    by_name, texts = {skill.name: skill for skill in home.skills}, {skill.name for skill in shown}
     movable = [skill for skill in home.skills if skill.exempt is None]
-    away = {each.skill for each in wanted if each.action != "patch"}
+    away = {each.skill for each in wanted if each.action != "patch"} & by_name.keys()
     if len(away) > max(2, len(movable) // 2):
         raise NotUnderstood(f"it would put away {len(away)} skills at once, of {len(movable)} that may be moved")
     intended: list[Intended] = []
     refused: list[tuple[str, HermesCronError]] = []
-    by_name, texts = {skill.name: skill for skill in home.skills}, {skill.name for skill in shown}
     changed: set[str] = set()
     kept: set[str] = set()
     for each in wanted:
