@@ -72,7 +72,8 @@ _TEXTS: dict[str, dict[str, str]] = {
         "duplicate": "the same as: {other}", "alike": "nearly the same as: {other}",
         "scanned": "{kind}: {excerpt}",
         "over": "longer than {limit:,} characters: nothing can be added, and the prompt has only its beginning",
-        "clean": "nothing to remark", "warning": "warning",
+        "secret": "a secret, or what looks like one: hermes-cron secrets set NAME, and write secret:NAME",
+        "clean": "nothing to remark", "warning": "warning", "colon": ": ",
         "always": "always on", "built_in": "MEMORY.md and USER.md, in every prompt", "active": "active",
         "lacks": "lacks {what}", "interface": "a package may bring one more (entry point hermes_cron.memory, {name})",
         "choose": "one at a time: hermes-cron config set memory.provider NAME     off: NAME none",
@@ -95,7 +96,8 @@ _TEXTS: dict[str, dict[str, str]] = {
         "duplicate": "与此相同：{other}", "alike": "与此几乎相同：{other}",
         "scanned": "{kind}：{excerpt}",
         "over": "超过 {limit:,} 个字符：不能再添加，提示词中只有开头部分",
-        "clean": "没有问题", "warning": "警告",
+        "secret": "密钥或疑似密钥：hermes-cron secrets set NAME，然后写 secret:NAME",
+        "clean": "没有问题", "warning": "警告", "colon": "：",
         "always": "始终启用", "built_in": "MEMORY.md 与 USER.md，在每个提示词中", "active": "使用中",
         "lacks": "缺少 {what}", "interface": "安装包可以再提供一个（入口点 hermes_cron.memory，{name}）",
         "choose": "每次只能用一个：hermes-cron config set memory.provider 名称     关闭：名称写 none",
@@ -143,8 +145,11 @@ def list_entries(
         state.emit_json(
             {
                 kept.target.value: {
-                    **_kept_json(kept),
-                    "lost": [{"entry": it.entry, "snapshot": it.snapshot, "at": it.at} for it in lost[kept.target]],
+                    **_kept_json(state, kept),
+                    "lost": [
+                        {"entry": _shown(it.entry, state), "snapshot": it.snapshot, "at": it.at}
+                        for it in lost[kept.target]
+                    ],
                 }
                 for kept in files
             }
@@ -155,9 +160,9 @@ def list_entries(
         for line in _listed(kept, state):
             state.out(line)
         for it in lost[kept.target]:
-            state.note(texts["lost"].format(entry=output.one_line(_shown(it.entry))))
-            into = None if kept.target.value == Which.MEMORY else kept.target
-            command = _command("add", _shown(it.entry), to=into)
+            entry = _shown(it.entry, state)
+            state.note(texts["lost"].format(entry=output.one_line(entry)))
+            command = _command("add", entry, to=None if kept.target.value == Which.MEMORY else kept.target)
             state.note(texts["back"].format(command=command))
 
 
@@ -194,7 +199,7 @@ def _listed(kept: Kept, state: Cli) -> Iterator[str]:
     if kept.fault is None and not kept.entries:
         yield f"  -  {texts['none']}"
     for at, entry in enumerate(kept.entries, start=1):
-        line = f"{at:>3}  {output.one_line(_shown(entry.text))}"
+        line = f"{at:>3}  {output.one_line(_shown(entry.text, state))}"
         yield line if state.columns is None else output.cut(line, state.columns)
 
 
@@ -206,7 +211,7 @@ def _used(kept: Kept, state: Cli) -> str:
     return texts["used"].format(used=used, limit=kept.limit, percent=100 * used // kept.limit)
 
 
-def _kept_json(kept: Kept) -> dict[str, Any]:
+def _kept_json(state: Cli, kept: Kept) -> dict[str, Any]:
     memory = kept.memory
     return {
         "file": kept.target.path,
@@ -214,7 +219,7 @@ def _kept_json(kept: Kept) -> dict[str, Any]:
         "characters": memory.characters,
         "limit": kept.limit,
         "fault": kept.fault,
-        "entries": [_shown(entry) for entry in memory.entries],
+        "entries": [_shown(entry, state) for entry in memory.entries],
     }
 
 
@@ -232,10 +237,10 @@ def show(
     block = state.app.memory.block(MemoryMode.READ_WRITE)
     if state.json:
         left_out = [{"place": each.place, "class": each.finding.kind} for each in block.left_out]
-        state.emit_json({"prompt": block.text, "left_out": left_out})
+        state.emit_json({"prompt": state.app.redact(block.text), "left_out": left_out})
         return
     texts = _TEXTS[state.lang]
-    state.out(output.plain(block.text) or texts["nothing"])
+    state.out(output.plain(state.app.redact(block.text)) or texts["nothing"])
     for each in block.left_out:
         state.note(texts["left_out"].format(kind=each.finding.kind.words, place=each.place))
 
@@ -246,10 +251,10 @@ def _one(state: Cli, part: str, which: Which | None) -> None:
     origin = _origin(state, target, entry)
     if state.json:
         wrote = None if origin is None else snapshot_words.as_json(origin.commit)
-        state.emit_json({"file": target.path, "line": line, "entry": _shown(entry), "written": wrote})
+        state.emit_json({"file": target.path, "line": line, "entry": _shown(entry, state), "written": wrote})
         return
     texts = _TEXTS[state.lang]
-    state.out(output.plain(_shown(entry)))
+    state.out(output.plain(_shown(entry, state)))
     facts = [(texts["at"], f"{target.path}:{line}")]
     if origin is None:
         facts.append((texts["wrote"], texts["unkept"]))
@@ -322,11 +327,13 @@ def _carried_out(state: Cli, target: Target, operation: Operation) -> None:
     try:
         done = state.app.memory.carry_out(target, [operation])
     except MemoryFull as error:
+        details = {"usage": error.details["usage"]}
         if state.json:
-            raise
-        for line in _listed(state.app.memory.kept(target), state):  # each on a line of its own
-            state.note(line)
-        raise MemoryFull(error.message, hint=error.hint, details={"usage": error.details["usage"]}) from error
+            details["current_entries"] = [_shown(entry.text, state) for entry in state.app.memory.kept(target).entries]
+        else:
+            for line in _listed(state.app.memory.kept(target), state):  # each on a line of its own
+                state.note(line)
+        raise MemoryFull(error.message, hint=error.hint, details=details) from error
     if state.json:
         state.emit_json(_done_json(state, target, done))
         return
@@ -348,12 +355,13 @@ def _carried_out(state: Cli, target: Target, operation: Operation) -> None:
 def _warned(state: Cli, target: Target, entry: str, done: Done) -> Iterator[str]:
     texts = _TEXTS[state.lang]
     for remark in done.remarks:
-        yield f"{texts['warning']}: {_said(remark, texts)}"
+        yield f"{texts['warning']}{texts['colon']}{_said(state, remark)}"
         if remark.suggestion is not None:
             command = _replacing(state, target, entry, remark.suggestion)
             yield output.facts([(texts["fact"], output.one_line(remark.suggestion)), (texts["change"], command)])
     for found in done.warnings:
-        yield f"{texts['warning']}: {texts['scanned'].format(kind=found.kind.words, excerpt=found.excerpt)}"
+        said = texts["scanned"].format(kind=found.kind.words, excerpt=found.excerpt)
+        yield f"{texts['warning']}{texts['colon']}{said}"
 
 
 def _replacing(state: Cli, target: Target, entry: str, fact: str) -> str:
@@ -389,19 +397,19 @@ def _word(text: str) -> str:
     return "$'" + "".join(it if it.isprintable() else f"\\U{ord(it):08x}" for it in plain) + "'"
 
 
-def _said(remark: Remark, texts: dict[str, str]) -> str:
-    other = "" if remark.other is None else output.cut(output.one_line(_shown(remark.other)), _SHORT)
-    return texts[remark.fault.value].format(other=other)
+def _said(state: Cli, remark: Remark) -> str:
+    other = "" if remark.other is None else output.cut(output.one_line(_shown(remark.other, state)), _SHORT)
+    return _TEXTS[state.lang][remark.fault.value].format(other=other)
 
 
 def _done_json(state: Cli, target: Target, done: Done) -> dict[str, Any]:
     return {
         "target": target.value,
-        **_kept_json(state.app.memory.kept(target)),
+        **_kept_json(state, state.app.memory.kept(target)),
         "changed": bool(done.planned.lines),
         "lines": list(done.planned.lines),
         "notes": list(done.planned.notes),
-        "archived": [_shown(entry) for entry in done.planned.archived],
+        "archived": [_shown(entry, state) for entry in done.planned.archived],
         "warnings": [*map(_remark_json, done.remarks), *map(_finding_json, done.warnings)],
         "lost": list(done.lost),
         "snapshot": done.snapshot,
@@ -466,15 +474,21 @@ def _linted(state: Cli, target: Target) -> Iterator[dict[str, Any]]:
         yield {**whole, "kind": "unreadable", "message": texts["unread"].format(fault=kept.fault)}
     elif kept.memory.characters > kept.limit:
         yield {**whole, "kind": "over_limit", "message": texts["over"].format(limit=kept.limit)}
-    for line, entry, each in state.app.memory.lint(target):
-        place = {"file": target.path, "line": line, "entry": _shown(entry)}
+    secret = {entry.text for entry in kept.entries if state.app.memory.secret(entry.text)}
+    for entry in kept.entries:
+        if entry.text in secret:
+            shown = {"file": target.path, "line": entry.line, "entry": _shown(entry.text, state)}
+            yield {**shown, "kind": "secret", "message": texts["secret"], "suggestion": None, "level": "error"}
+    for line, text, each in state.app.memory.lint(target):
+        place = {"file": target.path, "line": line, "entry": _shown(text, state)}
         if isinstance(each, Finding):
             error = each.verdict is Verdict.BLOCK
             message = texts["scanned"].format(kind=each.kind.words, excerpt=each.excerpt)
-            facts = {"kind": each.kind.value, "message": message, "suggestion": None}
+            facts: dict[str, str | None] = {"kind": each.kind.value, "message": message, "suggestion": None}
         else:
             error = each.refused or each.fault is Fault.DUPLICATE
-            facts = {"kind": each.fault.value, "message": _said(each, texts), "suggestion": each.suggestion}
+            facts = {"kind": each.fault.value, "message": _said(state, each)}
+            facts["suggestion"] = None if text in secret else each.suggestion
         yield {**place, **facts, "level": "error" if error else "warning"}
 
 
@@ -482,7 +496,7 @@ def _lint_lines(found: dict[str, Any], state: Cli) -> Iterator[str]:
     texts = _TEXTS[state.lang]
     place = found["file"] if found["line"] is None else f"{found['file']}:{found['line']}"
     entry = "" if found["entry"] is None else f"  {output.cut(output.one_line(found['entry']), _SHORT)}"
-    level = f"{texts['warning']}: " if found["level"] == "warning" else ""
+    level = f"{texts['warning']}{texts['colon']}" if found["level"] == "warning" else ""
     yield f"{place}  {level}{output.one_line(found['message'])}{entry}"
     if found["suggestion"]:
         target = next(each for each in _targets(None) if each.path == found["file"])
@@ -499,10 +513,11 @@ def _targets(which: Which | None) -> Sequence[Target]:
     return tuple(Target) if which is None else (Target(which.value),)
 
 
-def _shown(entry: str) -> str:
+def _shown(entry: str, state: Cli) -> str:
+    """As a prompt has it, too: bytes that are no text and secrets are not printed."""
     from hermes_cron.experience.memory import shown
 
-    return shown(entry)
+    return state.app.redact(shown(entry))
 
 
 def _remark_json(remark: Remark) -> dict[str, Any]:

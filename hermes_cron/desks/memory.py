@@ -124,6 +124,11 @@ class MemoryDesk:
             found += [(entry.line, entry.text, each) for each in bad if each.verdict is not Verdict.ALLOW]
         return tuple(sorted(found, key=lambda each: each[0]))
 
+    def secret(self, entry: str) -> bool:
+        """Whether it holds a secret, or what looks like one."""
+        text = shown(entry)
+        return self._app.redact(text) != text or plain_password.said(text)
+
     def lost(self, target: Target) -> tuple[Lost, ...]:
         """What a save by hand took away that its editor may not have seen."""
         from hermes_cron.desks.memory_lost import lost_lately
@@ -306,7 +311,7 @@ class MemoryDesk:
 
     def _refuse_secrets(self, new: Sequence[str]) -> None:
         """The memory is in every prompt and in the history, which is pushed and shared."""
-        if any(self._app.redact(entry) != entry or plain_password.said(entry) for entry in new):
+        if any(map(self.secret, new)):
             raise SecretInPlainSight(
                 "the entry holds a secret, or what looks like one; nothing was changed",
                 hint="name it: hermes-cron secrets set NAME, and write secret:NAME",

@@ -241,6 +241,26 @@ def test_a_secret_is_not_written(home: Home, said: Said, run_cli: Callable[..., 
     assert not memory(home).exists()
 
 
+def test_a_secret_that_was_written_by_hand_is_found_by_lint_and_printed_by_nothing(
+    home: Home, said: Said, run_cli: Callable[..., Any]
+) -> None:
+    assert run_cli("secrets", "set", "db", "--stdin", stdin="hunter2-hunter2").rc == 0
+    memory(home).write_text("prod is 15\n§\nAlways log in with hunter2-hunter2\n§\nthe password is Ab12cd34\n")
+    code, found = answer(said, "lint")
+    assert code == 2
+    assert [(it["line"], it["kind"]) for it in found["remarks"] if it["level"] == "error"] == [
+        (3, "secret"), (5, "secret"),
+    ]  # fmt: skip
+    assert "memories/MEMORY.md:3  a secret, or what looks like one" in said("memory", "lint")[1]
+    for command in ("list", "lint", "show", "show hunter2", "add x"):
+        for form in ([], ["--json"], ["--lang", "zh"]):
+            screen = "".join(map(str, said("memory", *command.split(), *form)))
+            assert "hunter2-hunter2" not in screen, command
+    assert "[secret:db]" in said("memory", "show")[1]
+    home.config.write_text('timezone = "UTC"\n[memory]\nmemory_chars = 10\n')
+    assert "hunter2-hunter2" not in "".join(map(str, said("memory", "add", "y" * 99, "--json")))
+
+
 def test_with_overflow_archive_the_oldest_go_to_a_file_beside(home: Home, said: Said) -> None:
     home.config.write_text('timezone = "UTC"\n[memory]\nmemory_chars = 100\noverflow = "archive"\n')
     for number in range(5):
@@ -355,7 +375,7 @@ def test_lint_of_a_tidy_memory(home: Home, said: Said) -> None:
 def test_all_of_it_in_chinese(home: Home, said: Said) -> None:
     code, out, err = said("memory", "add", "总是简短回答", "--target", "user", "--lang", "zh")
     assert (code, out) == (0, "已添加到 USER.md: 6 / 1,375 个字符，已用 0%\n")
-    assert "警告: 这是命令而不是事实" in err
+    assert "警告：这是命令而不是事实" in err
     assert "写成事实  用户希望始终简短回答" in err
     assert "还没有条目" in said("memory", "list", "--lang", "zh")[1]
     assert "这是命令而不是事实" in said("memory", "lint", "--lang", "zh")[1]
