@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from itertools import zip_longest
 
 from hermes_cron.experience import dates
 from hermes_cron.experience.facts_words import (
@@ -72,7 +73,7 @@ _TOKEN = re.compile(
   | (?P<time>(?<![{_L}.:])\d{{1,2}}(?::[0-5]\d(?::[0-5]\d)?)?\s?[ap]\.?m\b
       |(?<![{_L}.:])[0-2]?\d:[0-5]\d(?::[0-5]\d)?(?![{_L}:]))
   | (?P<number>(?<![{_L}.])[-+]?[$€£¥]?(?:\d{{1,3}}(?:,\d{{3}})+(?![\d,])|\d+)(?:\.\d+)*)
-      (?P<unit>\s?(?:{UNITS.pattern})(?![{_L}])|%|)(?![{_L}])
+      (?P<unit>[^\S\n]?(?:{UNITS.pattern})(?![{_L}])|[^\S\n]?%|)(?![{_L}])
   | (?P<word>--?[A-Za-z][{_L}-]*|[$@\#]?[{_L}]+(?:[-.’'@\#+:=][{_L}]+)*(?:\+\+|\#)?)
   | (?P<cjk>[{_CJK}]+)
   | (?P<sign>[<>=≠≤≥±%$€£¥&|^~*+?？→])
@@ -200,10 +201,14 @@ _PLAIN = {"url": (Kind.URL, "u"), "path": (Kind.PATH, "p"), "windows": (Kind.PAT
 
 
 def _required(text: str) -> Iterator[Fact]:
-    for token in tokens(text):
+    found = tokens(text)
+    for token, following in zip_longest(found, found[1:]):
         if token.what in _PLAIN:
             kind, prefix = _PLAIN[token.what]
             yield Fact(kind, f"{prefix}:{token.said}", token.text)
+        elif token.said in NUMBERS:
+            unit = "" if following is None else UNITS.names.get(following.said, "")
+            yield Fact(Kind.NUMBER, f"n:{NUMBERS[token.said]} {unit}".strip(), token.text)
         elif token.what == "word":
             yield from _word(token)
         elif token.what == "cjk":
@@ -212,9 +217,7 @@ def _required(text: str) -> Iterator[Fact]:
 
 def _word(token: Token) -> Iterator[Fact]:
     said = token.said
-    if said in NUMBERS:
-        yield Fact(Kind.NUMBER, f"n:{NUMBERS[said]}", token.text)
-    elif said in WEEKDAYS:
+    if said in WEEKDAYS:
         yield Fact(Kind.NAME, f"day:{WEEKDAYS[said]}", token.text)
     elif said in MONTHS and (token.text[0].isupper() and said not in ("may", "march")):
         yield Fact(Kind.NAME, f"month:{MONTHS[said]}", token.text)
@@ -239,7 +242,8 @@ def _chinese(text: str) -> Iterator[Fact]:
     for found in ZH_WEEKDAY.finditer(text):
         yield Fact(Kind.NAME, f"day:{min(7, '一二三四五六日天'.index(found[1]) + 1)}", found[0])
     for found in ZH_NUMBER.finditer(text):
-        yield Fact(Kind.NUMBER, f"n:{zh_value(found[1])}", found[0])
+        unit = UNITS.names.get(found[2], "")
+        yield Fact(Kind.NUMBER, f"n:{zh_value(found[1])} {unit}".strip(), found[0])
     for found in ZH_NAME.finditer(text):
         name = found["name"] or found["title"]
         yield Fact(Kind.NAME, f"q:{name}", name)
@@ -274,11 +278,12 @@ def _present(text: str) -> tuple[frozenset[str], str]:
 
 
 def _keys(text: str) -> Iterator[str]:
-    yield from (fact.key for fact in required(text))
+    for fact in required(text):
+        yield fact.key
+        if fact.key.startswith("n:"):
+            yield fact.key.partition(" ")[0]
     for token in tokens(text):
         yield f"w:{token.said}"
-        if token.what == "number":
-            yield f"n:{token.said.partition(' ')[0]}"
         if token.what in ("url", "path", "windows", "email", "host", "word"):
             yield from _pieces(token)
 

@@ -69,7 +69,9 @@ def _units() -> _Units:
         "eur": "eur euro euros 欧元", "yuan": "yuan cny rmb 元", "rows": "rows row 行", "people": "people 人",
     }  # fmt: skip
     names = {form: unit for unit, forms in forms_of.items() for form in forms.split()}
-    return _Units(names, "|".join(sorted(map(re.escape, names), key=len, reverse=True)))
+    forms = sorted(names, key=len, reverse=True)
+    no_day = "(?![一二三四五六日天末])"  # 5432 周五 is no number of weeks
+    return _Units(names, "|".join(re.escape(it) + no_day * (it in ("周", "星期")) for it in forms))
 
 
 UNITS: Final = _units()
@@ -77,7 +79,8 @@ UNITS: Final = _units()
 ZH_WEEKDAY: Final = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])")
 _ZH_DIGITS = "零一二两三四五六七八九十百千万"
 ZH_NUMBER: Final = re.compile(
-    rf"(?<![周期拜第])([{_ZH_DIGITS}]{{2,}}|[二两三四五六七八九十百千])(?:个|台|次|天|份|人|位|页|套|块|元|岁|倍|级|层|章|节|版|小时|分钟|秒|年|月|周|号|点|条|张|名|家|行|成)"
+    rf"(?<![周期拜第])([{_ZH_DIGITS}]{{2,}}|[二两三四五六七八九十百千])"
+    r"(个小时|个月|个|台|次|天|份|人|位|页|套|块|元|岁|倍|级|层|章|节|版|小时|分钟|秒|年|月|周|号|点|条|张|名|家|行|成)"
 )
 
 
