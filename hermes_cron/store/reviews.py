@@ -215,7 +215,9 @@ def changes(conn: Connection, number: int) -> int:
 def _end(conn: Connection, row: RowMapping, reviewed: Reviewed, now: datetime) -> int:
     session = row["session_id"]
     used = [] if session is None else spending.used_in(conn, session)
-    known = all(each.priced == each.calls for each in used)
+    iterations = max(reviewed.iterations, _replies(conn, session))
+    # A call that nobody answered may have been paid for all the same.
+    known = all(each.priced == each.calls for each in used) and bool(used or not iterations)
     conn.execute(
         update(_reviews)
         .where(_reviews.c.number == row["number"])
@@ -225,7 +227,7 @@ def _end(conn: Connection, row: RowMapping, reviewed: Reviewed, now: datetime) -
             error=reviewed.error,
             ended_at=now,
             owner=None,
-            iterations=max(reviewed.iterations, _replies(conn, session)),
+            iterations=iterations,
             tokens_input=sum(each.input for each in used),
             tokens_output=sum(each.output for each in used),
             cost_usd=sum(each.cost_usd or 0.0 for each in used) if known else None,

@@ -110,6 +110,7 @@ def test_a_look_back_that_fails_changes_neither_result_nor_exit_code_and_is_show
     assert "not today" in shown
     (learned,) = (line for line in run_cli("status").out.splitlines() if line.startswith("learned"))
     assert learned.split(maxsplit=1)[1] == "nothing; 1 review failed"
+    assert "review 1 model call, 0 tokens, cost unknown" in shown, "nobody said what the call cost"
 
 
 def test_a_step_of_a_look_back_is_never_shown_as_one_of_the_run(run_cli: RunCli, home: Home) -> None:
