@@ -21,12 +21,13 @@ from hermes_cron.errors import (
 )
 
 _LABELS_ZH = {
-    "add one": "添加", "always": "每次", "cheaper": "更省", "error": "错误",
+    "add one": "添加", "always": "每次", "cheaper": "更省", "decision": "答复", "error": "错误",
     "examples": "示例", "kept": "保留", "known": "已有",
     "left over": "多余", "length": "间隔", "look": "查看", "make a reader": "建只读账号", "matches": "匹配",
     "missing": "缺少", "near": "相近", "next try": "下次重试", "once": "一次", "or insist": "或坚持",
     "or raise": "或提高上限", "time of day": "时刻",
-    "try": "可以试", "understood": "已理解", "usage": "用量", "used in": "使用处", "ways": "可行的方式",
+    "try": "可以试", "understood": "已理解", "usage": "用量", "used in": "使用处", "versions": "版本",
+    "ways": "可行的方式",
 }  # fmt: skip
 
 

@@ -18,6 +18,10 @@ _WORDS = _THINGS | {"argument": "参数", "option": "选项"}
 
 _MESSAGES = (
     (r"no home at (.*)", r"\1 没有主目录"),
+    (r'no skill "(.*)" in the history of this home', r"主目录的历史中没有技能“\1”"),
+    (r"(\S+) has (\d+) versions? in the history", r"\1 在历史中有 \2 个版本"),
+    (r"(\d+) files? (?:was|were) changed since in the same place; nothing was done",
+     r"有 \1 个文件在同一处又被改动；什么也没有做"),
     (r'no skill "(.*)" in the archive', r"归档中没有技能“\1”"),
     (r"there is a skill (\S+) already", r"已有技能 \1"),
     (r"(\S+) is pinned", r"\1 已锁定"),
@@ -121,6 +125,9 @@ _HINTS = (
     (r"name a new folder: --to FOLDER", "写一个新目录：--to 目录"),
     (r"write more of the id", "多写几位编号"),
     (r"more digits", "多写几位"),
+    (r"did you mean (.*)\?", r"是否指 \1？"),
+    (r"(hermes-cron diff .*), edit the file, then again", r"\1，编辑该文件，然后重复"),
+    (r"quote what is only spoken of; look: (hermes-cron scan .*)", r"只是提到的话请加引号；查看：\1"),
     (r"look again, then repeat", "重新查看，然后重复"),
     (r"look at it, then try again", "先看一看，然后再试"),
     (r"one of: (.*)", r"可选：\1"),
