@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -77,6 +78,8 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "changed": "changed",
         "list": ", ",
         "nothing": "nothing",
+        "stale": "; {n} stale",
+        "active": "; {n} in use again",
         "none_archived": "; nothing archived",
         "archived": "; {n} archived",
         "proposed": "; {n} proposed",
@@ -138,6 +141,8 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "changed": "修改",
         "list": "，",
         "nothing": "无",
+        "stale": "；闲置 {n} 个",
+        "active": "；重新启用 {n} 个",
         "none_archived": "；无归档",
         "archived": "；归档 {n} 个",
         "proposed": "；提议 {n} 项",
@@ -187,11 +192,12 @@ class _Morning:
     month: Spent
     dearest: tuple[str, float] | None
     learned: Day
+    moved: Mapping[str, int]
 
 
 def _looked(state: Cli) -> _Morning:
     from hermes_cron.domain.money import day_began
-    from hermes_cron.store import outbox, overview, spending, taught
+    from hermes_cron.store import curator, outbox, overview, spending, taught
     from hermes_cron.store.history import accounted
 
     unlisted = jobs_known.current(state).unlisted
@@ -212,7 +218,34 @@ def _looked(state: Cli) -> _Morning:
             month=spending.this_month(conn, zone, now),
             dearest=spending.dearest(conn, day_began(now, zone)),
             learned=taught.since(conn, since),
+            moved=_moved(state, curator.ended_since(conn, since)),
         )
+
+
+def _moved(state: Cli, runs: Sequence[tuple[str, str]]) -> Mapping[str, int]:
+    """Skills by where the curator moved them, as far as they still are there: an undo or a use takes them back."""
+    if not runs:
+        return {}
+    from hermes_cron.desks import curator_report
+    from hermes_cron.experience import lifecycle
+    from hermes_cron.experience.curation import Move
+    from hermes_cron.experience.skills import ARCHIVE, SKILL_FILE
+
+    root = state.home.skills
+    marks = lifecycle.stale(root)
+    newest: dict[str, Move] = {}
+    for run, job in runs:
+        record = curator_report.read(state.home, job, run)
+        newest |= {} if record is None else {it.skill: it.kind for it in record.done}
+
+    def stands(name: str, move: Move) -> bool:
+        there = (root / name / SKILL_FILE).is_file()
+        if move is Move.ARCHIVE:
+            return not there and (root / ARCHIVE / name).is_dir()
+        return there and (name in marks) == (move is Move.STALE)
+
+    moves = (Move.STALE, Move.ACTIVE, Move.ARCHIVE)
+    return Counter(move.value for name, move in newest.items() if move in moves and stands(name, move))
 
 
 def _judged(verdicts: Mapping[str, int]) -> Mapping[str, int]:
@@ -278,7 +311,7 @@ def _show(state: Cli, morning: _Morning) -> None:
         (texts["truth"], _truth(morning.verdicts, texts)),
         (texts["sent"], _sent(morning.sent, texts)),
         (texts["money"], _money(morning, state.settings.budget, texts)),
-        (texts["learned"], _learned(morning.learned, texts)),
+        (texts["learned"], _learned(morning.learned, morning.moved, texts)),
         (texts["next"], ", ".join(soon) or "-"),
     ]
     state.out(output.facts(facts, indent=0, gap=3))
@@ -391,20 +424,22 @@ def _money(morning: _Morning, budget: BudgetSettings, texts: Mapping[str, str]) 
 _OF_SKILLS = ("created", "patched", "rewritten")
 
 
-def _learned(day: Day, texts: Mapping[str, str]) -> str:
-    """``-`` while nothing was learned, nothing is proposed, and no review says that nobody knows."""
-    if not day:
+def _learned(day: Day, moved: Mapping[str, int], texts: Mapping[str, str]) -> str:
+    """``-`` while nothing was learned, moved or proposed, and no review says that nobody knows."""
+    if not (day or moved):
         return "-"
-    archived = day.skills.get("archived", 0)
+    put_away = day.skills.get("archived", 0)
     known = {word: day.skills.get(word, 0) for word in _OF_SKILLS}
-    known["changed"] = sum(day.skills.values()) - archived - sum(known.values())
+    known["changed"] = sum(day.skills.values()) - put_away - sum(known.values())
     parts = [texts["skill" if n == 1 else "skills"].format(n=n, word=texts[word]) for word, n in known.items() if n]
     removed = day.memory.get("removed", 0)
     for form, n in (("entry", sum(day.memory.values()) - removed), ("entry_removed", removed)):
         if n:
             parts.append(texts[form if n == 1 else form.replace("entry", "entries")].format(n=n))
     text = texts["list"].join(parts) or texts["nothing"]
-    if day.skills or day.memory or day.proposed:
+    text += "".join(texts[word].format(n=moved[word]) for word in ("stale", "active") if moved.get(word))
+    archived = put_away + moved.get("archive", 0)
+    if day.skills or day.memory or day.proposed or moved:
         text += texts["archived"].format(n=archived) if archived else texts["none_archived"]
     text += texts["proposed"].format(n=day.proposed) if day.proposed else ""
     for form, n in (("failed", day.reviews_failed), ("open", day.reviews_open)):
@@ -420,7 +455,7 @@ def _as_json(state: Cli, morning: _Morning) -> dict[str, Any]:
     def local(at: datetime, zone: str) -> str:
         return at.astimezone(ZoneInfo(zone)).isoformat()
 
-    proof, budget = morning.proof, state.settings.budget
+    proof, budget, learned = morning.proof, state.settings.budget, morning.learned or morning.moved
     return {
         "schedulers": [asdict(each) for each in morning.serving],
         "runs_left": morning.left,
@@ -440,7 +475,7 @@ def _as_json(state: Cli, morning: _Morning) -> dict[str, Any]:
             "caps": asdict(budget),
             "dearest": None if morning.dearest is None else {"job": morning.dearest[0], "cost_usd": morning.dearest[1]},
         },
-        "learned": asdict(morning.learned) if morning.learned else None,
+        "learned": {**asdict(morning.learned), "curator": morning.moved} if learned else None,
         "next": [{"job": each.job, "at": local(each.at, each.timezone)} for each in morning.coming],
         "need_you": [{**asdict(each), "command": need_you.command(each)} for each in morning.needs],
     }

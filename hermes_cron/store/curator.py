@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.sqlite import insert
@@ -48,6 +49,16 @@ def last_run(conn: Connection) -> str | None:
     )
     found: str | None = conn.execute(query).scalar()
     return found
+
+
+def ended_since(conn: Connection, instant: datetime) -> list[tuple[str, str]]:
+    """(run, job) of those that ended from then on, oldest first."""
+    query = (
+        select(_runs.c.id, _runs.c.job_name)
+        .where(_runs.c.ended_at > instant, func.json_extract(_runs.c.spec, "$.action") == Action.CURATE.value)
+        .order_by(_runs.c.ended_at)
+    )
+    return [(row.id, row.job_name) for row in conn.execute(query)]
 
 
 def open_proposals(conn: Connection) -> int:

@@ -1,0 +1,107 @@
+"""What people and a Prometheus see of the curator's nights: ``status``, and the series of skills and of what it did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_cron.experience import skill_pins
+from hermes_cron.home import Home
+from tests.conftest import RunCli
+from tests.curator_rig import DAY, NOON, Rig
+from tests.integration.test_metrics import ON_ANY_PORT, fetched, series
+from tests.serving import Serving, write_job
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    with Rig(tmp_path) as rig:
+        yield rig
+
+
+@pytest.fixture
+def status(rig: Rig, run_cli: RunCli) -> Callable[[], str]:
+    """The line of what was learned."""
+
+    def said(*options: str) -> str:
+        clock = rig.root / "clock"
+        clock.write_text(rig.clock.now().isoformat())
+        env = {"HERMES_CRON_TESTING": "1", "HERMES_CRON_CLOCK_FILE": str(clock)}
+        out = run_cli("status", *options, at=rig.home, env=env).out
+        return out if options else next(it for it in out.splitlines() if it.startswith("learned")).split(None, 1)[1]
+
+    return said
+
+
+def skills_by_state(rig: Rig) -> dict[str, float]:
+    told = series(rig.app.metrics.text().decode())
+    return {
+        state: told[f"hermes_cron_skills[('state', '{state}')]"] for state in ("active", "stale", "archived", "pinned")
+    }
+
+
+def actions(rig: Rig) -> dict[str, float]:
+    """Those that happened."""
+    told = series(rig.app.metrics.text().decode())
+    mark = "hermes_cron_curator_actions_total"
+    assert len([name for name in told if name.startswith(mark)]) == 18, "each is there from the beginning"
+    return {name.removeprefix(mark): value for name, value in told.items() if name.startswith(mark) and value}
+
+
+def test_status_says_what_the_curator_moved_and_what_of_it_stands(rig: Rig, status: Callable[..., Any]) -> None:
+    for name in ("ops/a", "ops/b", "ops/c"):
+        rig.learned(name)
+    rig.clock.advance(15 * DAY)
+    assert status() == "-"
+    rig.night()
+    assert status() == "nothing; 3 stale; nothing archived"
+    assert json.loads(status("--json"))["learned"]["curator"] == {"stale": 3}
+    rig.clock.advance(2 * DAY)
+    assert status() == "-", "that was the day before yesterday"
+    rig.clock.advance(14 * DAY)
+    rig.used("b")
+    rig.night()
+    assert status() == "nothing; 1 in use again; 2 archived"
+    rig.undo()
+    assert status() == "-", "what was undone is not told as if it stood"
+
+
+def test_the_series_of_the_curator_and_of_the_states_of_skills(rig: Rig) -> None:
+    shipped = skills_by_state(rig)["active"]
+    assert actions(rig) == {}
+    for name in ("ops/a", "ops/b", "ops/held"):
+        rig.learned(name)
+    (rig.home.skills / skill_pins.PINS).write_bytes(skill_pins.with_pin(None, "ops/held"))
+    rig.clock.advance(15 * DAY)
+    rig.night()
+    fresh(rig)
+    assert skills_by_state(rig) == {"active": shipped, "stale": 2, "archived": 0, "pinned": 1}
+    assert actions(rig) == {"[('action', 'stale'), ('outcome', 'applied')]": 2}
+    rig.clock.advance(16 * DAY)
+    rig.night()
+    fresh(rig)
+    assert skills_by_state(rig) == {"active": shipped, "stale": 0, "archived": 2, "pinned": 1}
+    assert actions(rig)["[('action', 'archive'), ('outcome', 'applied')]"] == 2
+    rig.night(dry_run=True)
+    assert sum(actions(rig).values()) == 4, "what is only said is not done"
+
+
+def fresh(rig: Rig) -> None:
+    """As another process sees it: what is read from files may be some seconds old in one that goes on."""
+    rig.app.__dict__.pop("metrics", None)
+
+
+def test_the_last_good_run_of_the_curator_is_that_of_its_job(home: Home) -> None:
+    gauge = "hermes_cron_curator_last_success_timestamp_seconds[]"
+    write_job(home, "curator-of-mine", "schedule: every day at 12:00", "action: curate")
+    write_job(home, "other", "schedule: every day at 12:00", "script: echo fine")
+    with Serving(home, env=ON_ANY_PORT) as serving:
+        assert gauge not in series(fetched(serving)), "it never ran"
+        serving.due("12:00", runs=2)
+        assert series(fetched(serving))[gauge] == pytest.approx(NOON.timestamp(), abs=120)
+        assert serving.cli("pause", "curator-of-mine").rc == 0
+        assert gauge not in series(fetched(serving)), "a person paused it: nobody is to be alarmed"
