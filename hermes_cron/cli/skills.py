@@ -60,6 +60,7 @@ _TEXTS = {
         "headers": ("NAME", "CATEGORY", "VERSION", "FROM", "USED", "PLAYBOOK", "DESCRIPTION"),
         "home": "home", "bundled": "bundled", "pinned": ", pinned", "none": "No skills.",
         "clean": "{n} skills, no faults", "faults": "{n} faults",
+        "merged": "{old} was merged into {new}.",
         "show": ("category", "version", "from", "file", "hides", "playbook", "checks", "shipped"),
         "ambiguous": "name is not unique", "blocked": "blocked: {kind}, {place}",
         "which": "which database? {skill} looks at one", "no_playbook": "{skill} has no playbook to test",
@@ -71,6 +72,7 @@ _TEXTS = {
         "headers": ("名称", "类别", "版本", "来源", "使用", "PLAYBOOK", "说明"),
         "home": "主目录", "bundled": "附带", "pinned": "，已锁定", "none": "没有技能。",
         "clean": "{n} 个技能，无错误", "faults": "{n} 处错误",
+        "merged": "{old} 已并入 {new}。",
         "show": ("类别", "版本", "来源", "文件", "遮盖", "playbook", "检查项", "附带版本"),
         "ambiguous": "名称不唯一", "blocked": "已拦截：{kind}，{place}",
         "which": "哪个数据库？{skill} 需要一个", "no_playbook": "{skill} 没有可测试的 playbook",
@@ -140,6 +142,8 @@ def show(name: str = typer.Argument(..., help="The skill's name, or category/nam
         skill.category, skill.version, _source(skill, state.lang), str(skill.path), str(skill.shadows or ""),
         playbooks, "\n".join(checks), "\n".join(known.newer(skill)),
     )  # fmt: skip
+    if name not in (skill.name, skill.qualified):
+        state.out(str(text["merged"]).format(old=output.one_line(name), new=skill.qualified))
     state.out(f"{skill.name}: {output.one_line(skill.description)}")
     found = library.blocked(skill)
     if found is not None:
