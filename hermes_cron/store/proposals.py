@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, insert, select, update
 
 from hermes_cron.domain import notice_learned
+from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.learning import Learned, LearnedState
-from hermes_cron.errors import NotFound
+from hermes_cron.errors import NotFound, Refused
 from hermes_cron.store import approvals, learned, learned_notices
 from hermes_cron.store.approvals import Decision
 from hermes_cron.store.learned_notices import When
@@ -26,14 +27,24 @@ _NOT_DONE = tuple(state.value for state in (LearnedState.PROPOSED, LearnedState.
 
 TOOL = "learn"
 """What stands as the tool of such a question."""
+NO_JOB = "prompt"
+NO_FOR = timedelta(days=90)
+"""A no is kept to so long."""
+_AGENTS = ("run", "review", "flush")
+_REASONS = ("reason", "because")
+_LOOK_BACK = 200
+_REASON = 200
 
 
 def propose(conn: Connection, change: Learned, *, when: When, answer_within: timedelta, now: datetime) -> Learned:
-    """Keep the proposal and ask for it; with a message at once, unless nobody is to be told. Once for each key."""
+    """Keep the proposal and ask for it; with a message at once, unless nobody is to be told. Once for each key, and
+    once as long as the same waits. Raises ``Refused`` for what a person said no to."""
     if change.run_id is None:
         raise ValueError("only runs propose")
     if change.key is not None and (known := learned.by_key(conn, change.key)) is not None:
         return known
+    if (asked_before := _the_same(conn, change, now)) is not None:
+        return asked_before
     kept = learned.note(conn, change)
     expires_at = now + answer_within
     number: int = conn.execute(
@@ -41,7 +52,7 @@ def propose(conn: Connection, change: Learned, *, when: When, answer_within: tim
         .values(
             run_id=change.run_id,
             job_uid=change.job_uid,
-            job_name=change.job_name or "prompt",
+            job_name=change.job_name or NO_JOB,
             # not the call's own place in the transcript: there an answer is one to the call
             session_id=change.key or f"learned/{kept.number}",
             seq=0,
@@ -60,6 +71,47 @@ def propose(conn: Connection, change: Learned, *, when: When, answer_within: tim
         text = notice_learned.proposed(job, kept, number=number, asked_at=now, expires_at=expires_at)
         learned_notices.asked(conn, kept, text, job, now)
     return learned.one(conn, kept.number)
+
+
+def _the_same(conn: Connection, change: Learned, now: datetime) -> Learned | None:
+    """What an earlier run of the job proposed in the same words and still waits for its answer: a job that comes to
+    the same every day asks one question. Raises ``Refused`` where a person said no to it."""
+    wanted = _words(change)
+    if not wanted:
+        return None
+    rows = conn.execute(
+        select(_learned.c.number, _approvals.c.reason, _approvals.c.expires_at, _approvals.c.decided_at)
+        .join(_approvals, _approvals.c.number == _learned.c.approval)
+        .where(
+            _learned.c.kind == change.kind.value,
+            _learned.c.name == change.name,
+            _learned.c.state.in_((LearnedState.PROPOSED.value, LearnedState.DENIED.value)),
+            _approvals.c.job_name == (change.job_name or NO_JOB),
+        )
+        .order_by(_learned.c.number.desc())
+        .limit(_LOOK_BACK)
+    ).mappings()
+    for row in rows:
+        known = learned.one(conn, row["number"])
+        if _words(known) != wanted:
+            continue
+        if known.state is LearnedState.DENIED:
+            if change.actor not in _AGENTS or row["decided_at"] < now - NO_FOR:
+                continue
+            said = f": {one_line(row['reason'], _REASON)}" if row["reason"] else ""
+            raise Refused(
+                f"a person said no to this very change (a{known.approval}{said})",
+                hint="leave it, or propose what is different now",
+            )
+        if row["expires_at"] > now:
+            return known
+    return None
+
+
+def _words(change: Learned) -> list[dict[str, object]]:
+    """The operations without the reasons for them, which a model puts another way every time."""
+    operations = change.details.get("operations") or []
+    return [{name: value for name, value in each.items() if name not in _REASONS} for each in operations]
 
 
 def of(conn: Connection, asked: approvals.Approval) -> Learned:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -54,6 +55,11 @@ def remember(app: App, who: Author, key: str, content: str = FACT) -> None:
     assert door is not None
     done = door.write([{"target": "memory", "action": "add", "content": content}], key)
     assert done.ok, done.text
+
+
+def advance(app: App, by: timedelta) -> None:
+    assert isinstance(app.clock, FixedClock)
+    app.clock.advance(by)
 
 
 def rows(app: App) -> list[Learned]:
@@ -193,3 +199,37 @@ def test_an_undo_of_a_restore_brings_back_what_the_restore_took(app: App, home: 
     undo(app, done.after.id)
     assert "Two." in text(home)
     assert [row.state for row in rows(app)] == [LearnedState.APPLIED] * 2
+
+
+def test_a_job_that_proposes_the_same_every_day_asks_one_question(app: App, home: Home) -> None:
+    for day in range(3):
+        remember(app, author(app), f"s{day}/7")
+    remember(app, author(app), "s9/7", "Backups of prod run at three.")
+    assert [row.approval for row in rows(app)] == [1, 2]
+    app.runs.approve("a1", by="oncall")
+    app.runs.approve("a2", by="oncall")
+    assert text(home) == f"{FACT}\n§\nBackups of prod run at three.\n"
+
+
+def test_what_a_person_said_no_to_is_not_asked_again_and_the_reason_reaches_the_agent(app: App) -> None:
+    remember(app, author(app), "s1/7")
+    app.runs.deny("a1", by="oncall", reason="they run at three")
+    door = app.learning.of(author(app)).memory
+    assert door is not None
+    done = door.write([{"target": "memory", "action": "add", "content": FACT}], "s2/7")
+    assert not done.ok
+    assert "a person said no to this very change (a1: they run at three)" in done.text
+    assert len(rows(app)) == 1
+    other = replace(author(app), job_name="another")
+    remember(app, other, "s3/7")
+    assert len(rows(app)) == 2, "another job may ask"
+    advance(app, timedelta(days=91))
+    remember(app, author(app), "s4/7")
+    assert len(rows(app)) == 3, "a no is not for ever"
+
+
+def test_a_question_that_nobody_answered_in_time_is_asked_again(app: App) -> None:
+    remember(app, author(app), "s1/7")
+    advance(app, timedelta(hours=25))
+    remember(app, author(app), "s2/7")
+    assert len(rows(app)) == 2
