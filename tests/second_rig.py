@@ -90,6 +90,9 @@ class Second(Rig):
     def questions(self) -> list[Approval]:
         return self.app.runs.approvals()
 
+    def text(self, skill: str) -> str:
+        return (self.home.skills / skill / "SKILL.md").read_text(encoding="utf-8")
+
     def set(self, text: str) -> None:
         """Settings from now on."""
         self.home.config.write_text(f'timezone = "UTC"\n{MODEL}{text}', encoding="utf-8")

@@ -18,6 +18,7 @@ from hermes_cron.domain.clip import one_line
 from hermes_cron.domain.learning import Kind, Learned, LearnedState
 from hermes_cron.errors import Conflict, HermesCronError
 from hermes_cron.experience.curation import NOBODY_ASKED, Home, Intended, Move, Second, dumped, loaded
+from hermes_cron.experience.lifecycle import Origin
 
 if TYPE_CHECKING:
     from hermes_cron.agent.stop import LoopResult
@@ -34,6 +35,7 @@ _YES = "/yes"  # after the key of a proposal: the key of the change that carried
 
 _NO_FOR = timedelta(days=90)
 _SILENCE_FOR = timedelta(days=14)
+_LINES, _WIDTH = 300, 500  # of a change, in its row
 _WORDS = {Move.MERGE: "merged", Move.PATCH: "patched", Move.ARCHIVE: "archived", Move.CREATE: "created"}
 _NO = frozenset({LearnedState.DENIED, LearnedState.UNDONE, LearnedState.REJECTED})
 
@@ -71,9 +73,15 @@ def together(app: App, planned: Planned, more: Second) -> tuple[Intended, ...]:
     by_model = {_sign(it): it for it in more.intended}
     moved = {it.skill for it in planned.intended if it.kind is Move.ARCHIVE and not it.asks}
     unwanted = _unwanted(app)
+    alone = app.settings_now.curator.policy == "auto"
+    by_hand = {it.name for it in planned.home.skills if it.origin is not Origin.LEARNED}
     found = [it for it in planned.intended if not it.asks]
     for sign, it in {**by_rule, **by_model}.items():
         if sign in unwanted or {it.skill, it.into, *it.parts} & moved:
+            continue
+        if alone and it.kind is Move.MERGE and it.into in by_hand:
+            why = f"{it.why}, which a person wrote: nothing is merged into it unasked (curator.policy auto)"
+            found.append(replace(it, kind=Move.NOTE, asks=False, why=why))
             continue
         found.append(it)
         moved |= {it.skill} if it.kind in {Move.MERGE, Move.ARCHIVE} else set()
@@ -236,9 +244,16 @@ def _row(app: App, taken: TakenRun, it: Intended, key: str, done: Done) -> Learn
     }
     return Learned(
         number=0, key=key, at=app.clock.now(), actor=ACTOR, kind=Kind.SKILL, name=done.name, change=_WORDS[it.kind],
-        lines=tuple(app.redact(line) for line in done.lines), reason=app.redact(it.why), state=LearnedState.PROPOSED,
+        lines=tuple(_shown(app, done.lines)), reason=app.redact(it.why), state=LearnedState.PROPOSED,
         run_id=taken.id, job_uid=taken.job_uid, job_name=taken.job.name, details=details,
     )  # fmt: skip
+
+
+def _shown(app: App, lines: Sequence[str]) -> Iterator[str]:
+    """A skill may bring two hundred files along; a question is read by a person."""
+    yield from (one_line(app.redact(line), _WIDTH) for line in lines[:_LINES])
+    if len(lines) > _LINES:
+        yield f"… and {len(lines) - _LINES:,} more lines"
 
 
 def noted(app: App, taken: TakenRun, intended: Sequence[Intended], *, before: str, after: str | None) -> None:
@@ -267,7 +282,7 @@ def carry_out(app: App, asked: Approval, change: Learned, *, by: str) -> None:
     lines: Mapping[str, Any] = {}
     try:
         if app.curator.done(key) is None:  # else a yes before this one died between the change and its row
-            lines = {"lines": tuple(map(app.redact, previewed(app, it, app.clock.now()).lines))}
+            lines = {"lines": tuple(_shown(app, previewed(app, it, app.clock.now()).lines))}
         reason = f"{it.kind.value} {it.skill}{f' into {it.into}' if it.into else ''}: {it.why}"
         made = app.curator.apply([it], key=key, reason=reason, run=change.run_id, job=change.job_name, by=by)
     except HermesCronError as error:

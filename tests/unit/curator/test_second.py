@@ -327,6 +327,26 @@ def test_auto_leaves_what_a_person_wrote_alone(rig: Second) -> None:
     assert {path: data for path, data in rig.files().items() if path != "config.toml"} == before
 
 
+def test_auto_merges_nothing_that_is_nearly_the_same_into_what_a_person_wrote(rig: Second) -> None:
+    rig.by_hand("news/mine", rig.text("news/radar").replace("name: radar", "name: mine"))
+    rig.set('[curator]\npolicy = "auto"\n')
+
+    night = rig.plays(answer())
+
+    assert "merge done" not in night.moves
+    assert "which a person wrote" in night.outcome.text
+    assert "news/radar" in rig.there()
+
+
+def test_a_merge_of_many_lines_is_a_question_that_can_be_read(rig: Second) -> None:
+    rig.learned("news/long", "Way.\n", **{"references__long.md": "".join(f"line {n}\n" for n in range(5000))})
+    rig.plays(answer(merge("news/long")))
+
+    (row,) = rig.rows()
+    assert len(row.lines) == 301
+    assert row.lines[-1].endswith("more lines")
+
+
 def test_what_a_person_took_back_is_not_done_again(rig: Second) -> None:
     rig.set('[curator]\npolicy = "auto"\n')
     rig.app.keep_hand_edits()
