@@ -6,6 +6,7 @@ is judged by the rules and the files of now. What no longer fits is told, and th
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from hermes_cron.domain.learning import Author, Kind, Learned, LearnedState
@@ -53,11 +54,24 @@ def _carry_out(app: App, asked: Approval, change: Learned, *, by: str) -> None:
         raise Conflict(f"{asked.id} does not say what to do", hint=f"hermes-cron deny {asked.id}")
     done = write(operations, key)
     if not done.ok:
+        why, code = _refusal(done.text)
         raise Conflict(
-            f"{asked.id} cannot be done any more: {one_line(done.text, 300)}",
+            f"{asked.id} cannot be done any more: {one_line(why, 300)}",
             hint=f"hermes-cron approvals show {asked.id}   or hermes-cron deny {asked.id}",
-            details={"answer": done.text},
+            details={"because": code} if code else None,
         )
+
+
+def _refusal(answer: str) -> tuple[str, str | None]:
+    """What the door's answer, which is made for a model, says to a person, and its code."""
+    try:
+        body = json.loads(answer)
+    except json.JSONDecodeError:
+        return answer, None
+    error = body.get("error") if isinstance(body, dict) else None
+    if isinstance(error, dict):
+        return str(error.get("message")), error.get("code")
+    return (error, body.get("code")) if isinstance(error, str) else (answer, None)
 
 
 def _author(change: Learned, by: str) -> Author:

@@ -280,7 +280,13 @@ def test_a_proposal_that_no_longer_fits_says_why_and_stays_open(learner: Learner
     learner("memory", "add", "x" * 90)
     done = learner("approve", "a1")
     assert done.rc == 5
-    assert "a1 cannot be done any more: " in done.err
+    assert done.err.splitlines()[:3] == [
+        "error: a1 cannot be done any more: MEMORY.md holds 90/100 characters; an entry of 33 characters would make it "
+        "126: replace or remove existing entries first",
+        "  because  MemoryFull",
+        "  try      hermes-cron approvals show a1   or hermes-cron deny a1",
+    ]
+    assert json.loads(learner("approve", "a1", "--json").err)["error"]["because"] == "MemoryFull"
     assert "hermes-cron deny a1" in done.err
     assert "a1" in learner("approvals", "list").out
 
