@@ -83,7 +83,7 @@ _TEXTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsBy:
-    """Who does the work: ``kind`` is script, action, playbook, model or nothing. ``fallbacks`` stand in for the model."""
+    """Who does the work: ``kind``: script, action, playbook, model, nothing. ``fallbacks`` stand in for the model."""
 
     kind: str
     skill: str | None = None

@@ -15,6 +15,7 @@ from hermes_cron.domain.skill_use import UNKNOWN, SkillRecord
 from hermes_cron.errors import HermesCronError, NotFound
 
 if TYPE_CHECKING:
+    from hermes_cron.experience.lifecycle import SkillState
     from hermes_cron.experience.skills import Skill, SkillLibrary
 
 HELP_ZH = {
@@ -71,12 +72,26 @@ def stats(
         lines = {skill: record for skill, record in lines.items() if record != UNKNOWN}
     sums = {each: sum(getattr(record, each) for record in lines.values()) for each in ("patches", "rewrites")}
     if state.json:
-        state.emit_json({"skills": [{"name": skill, **as_json(record)} for skill, record in lines.items()], **sums})
+        states = _states(state, library)
+        state.emit_json({
+            "skills": [{"name": name, "state": states.get(name), **as_json(record)} for name, record in lines.items()],
+            **sums,
+        })  # fmt: skip
         return
     _table(state, "skill", lines)
     text = _TEXTS[state.lang]
     state.out(text["sum"].format(**sums))
     state.note(text["meaning"])
+
+
+def _states(state: Cli, library: SkillLibrary) -> Mapping[str, SkillState]:
+    """By the name that a line has; of one that is gone there is none."""
+    from hermes_cron.cli.skill_state import States
+    from hermes_cron.experience.skill_index import name_of
+
+    records, states = known(state), States(state)
+    good = [skill for skill in library.all() if skill.fault is None]
+    return {name_of(library, skill): states.of(skill, of(library, records, skill)) for skill in good}
 
 
 def _lines(library: SkillLibrary, known: Mapping[str, SkillRecord]) -> dict[str, SkillRecord]:
@@ -97,9 +112,11 @@ def _lines(library: SkillLibrary, known: Mapping[str, SkillRecord]) -> dict[str,
 
 
 def _one(state: Cli, library: SkillLibrary, name: str) -> None:
+    from hermes_cron.cli.skill_state import States
     from hermes_cron.experience.skill_index import name_of
 
     known = state.app.skill_reading.records()
+    skill: Skill | None = None
     try:
         skill = library.get(name)
         names = {name_of(library, skill), skill.qualified}
@@ -112,7 +129,10 @@ def _one(state: Cli, library: SkillLibrary, name: str) -> None:
     total = sum((known[each] for each in sorted(names & known.keys())), start=UNKNOWN)
     if state.json:
         by_job = [{"job": job, **as_json(record)} for job, record in jobs.items()]
-        state.emit_json({"name": name, **as_json(total), "jobs": by_job})
+        standing = {} if skill is None else States(state).as_json(skill, total)
+        named = {"named_by": standing.pop("jobs", None)}
+        pinned = None if skill is None else skill.pinned
+        state.emit_json({"name": name, "pinned": pinned, **standing, **named, **as_json(total), "jobs": by_job})
     elif total == UNKNOWN:
         state.out(text["never"].format(skill=output.one_line(name)))
     else:
@@ -147,6 +167,7 @@ def as_json(record: SkillRecord) -> dict[str, Any]:
     return {
         "use_count": record.uses, "view_count": record.views, "patch_count": record.patches,
         "rewrite_count": record.rewrites, "successes": record.well, "failures": record.badly,
+        "judged": record.judged, "success_rate": record.rate, "failing": record.failing,
         "last_used_at": record.used_at, "last_viewed_at": record.viewed_at, "last_patched_at": record.patched_at,
     }  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hermes_cron.cli import output, skill_shelf, skill_shipped, skill_stats, skill_versions
+from hermes_cron.cli import output, skill_shelf, skill_shipped, skill_state, skill_stats, skill_versions
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import NotFound, Usage
 
@@ -48,6 +48,7 @@ HELP_ZH = {
         "立即运行技能的 playbook：逐步显示，最后给出报告。不改动任何东西。"
     ),
     "Only those that came with hermes-cron.": "只列随程序附带的技能。",
+    "Only what lies in the archive.": "只列已归档的技能。",
     "The skill's name, or category/name.": "技能名，或 类别/名称。",
     "A skill's name, its folder, or a folder of skills; all of the home's without it.": (
         "技能名、技能文件夹或技能总文件夹；省略则检查全部。"
@@ -85,8 +86,12 @@ _TEXTS = {
 @app.command("list", help="Skills by category; broken ones with file and line.")
 def list_skills(
     bundled: bool = typer.Option(False, "--bundled", help="Only those that came with hermes-cron."),
+    archived: bool = typer.Option(False, "--archived", help="Only what lies in the archive."),
 ) -> None:
     state = cli()
+    if archived:
+        skill_state.list_archived(state)
+        return
     library = _library(state, bundled=bundled)
     known = _Known(state)
     if state.json:
@@ -102,6 +107,8 @@ def list_skills(
             state.note(f"{skill.qualified}: {text['ambiguous']}")
         for warning in (*skill.warnings, *known.newer(skill)):
             state.note(output.one_line(warning))
+    if not bundled:
+        skill_state.note_archived(state)
 
 
 class _Known:
@@ -111,6 +118,7 @@ class _Known:
         self._state = state
         self.records = skill_stats.known(state)
         self.standings = skill_shipped.standings(state)
+        self.states = skill_state.States(state)
 
     def record(self, library: SkillLibrary, skill: Skill) -> SkillRecord:
         return skill_stats.of(library, self.records, skill)
@@ -132,7 +140,14 @@ def show(name: str = typer.Argument(..., help="The skill's name, or category/nam
     library = _library(state)
     skill, known = library.get(name), _Known(state)
     if state.json:
-        state.emit_json({**_as_json(library, skill, known), "body": skill.body, "metadata": dict(skill.metadata)})
+        state.emit_json(
+            {
+                **_as_json(library, skill, known),
+                **known.states.as_json(skill, known.record(library, skill)),
+                "body": skill.body,
+                "metadata": dict(skill.metadata),
+            }
+        )
         return
     text = _TEXTS[state.lang]
     labels = text["show"]
@@ -149,7 +164,8 @@ def show(name: str = typer.Argument(..., help="The skill's name, or category/nam
     if found is not None:
         state.out(f"{_blocked(found, state.lang)}: {found.finding.excerpt}")
     pairs = [(label, value) for label, value in zip(labels, values, strict=True) if value]
-    state.out(output.facts([*pairs, *skill_stats.facts(state, known.record(library, skill))]))
+    record = known.record(library, skill)
+    state.out(output.facts([*pairs, *known.states.facts(skill, record), *skill_stats.facts(state, record)]))
     state.out()
     state.out(output.plain(skill.body.strip("\n")))
 
@@ -279,10 +295,11 @@ def _row(state: Cli, library: SkillLibrary, skill: Skill, known: _Known) -> tupl
     ]
     playbook = ", ".join(engine or "yes" for engine in engines)
     name = skill.qualified if library.duplicates(skill) else skill.name
-    source = _source(skill, state.lang)
+    record = known.record(library, skill)
+    source = _source(skill, state.lang) + known.states.suffix(skill, record)
     found = library.blocked(skill)
     said = _summary(skill.description, state.lang) if found is None else _blocked(found, state.lang)
-    used = skill_stats.brief(known.record(library, skill))
+    used = skill_stats.brief(record)
     return name, skill.category, skill.version, source, used, playbook, said
 
 
@@ -322,6 +339,7 @@ def _as_json(library: SkillLibrary, skill: Skill, known: _Known) -> dict[str, An
         "broken": None if skill.fault is None else {"code": skill.fault.code, "message": skill.fault.message},
         "blocked": _finding_json(library, skill),
         "shipped": known.standing(skill),
+        "state": known.states.of(skill, known.record(library, skill)),
         "usage": skill_stats.as_json(known.record(library, skill)),
         "warnings": [*skill.warnings, *known.newer(skill)],
     }  # fmt: skip

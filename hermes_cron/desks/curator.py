@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
     from hermes_cron.experience.lifecycle import Mark
+    from hermes_cron.experience.skills import Skill
     from hermes_cron.snapshots.commits import Commit
     from hermes_cron.snapshots.held import Changed
     from hermes_cron.wiring import App
@@ -84,6 +85,12 @@ class CuratorDesk:
 
         limits = replace(self._app.home_limits, inherited=LIMITS)
         return Job(name=JOB, timezone=self._app.settings.timezone, action=Action.CURATE, limits=limits)
+
+    def about(self, skill: Skill) -> dict[str, Any]:
+        """Who made a skill of the home (``origin``), and the ``jobs`` that name it or ask for it."""
+        from hermes_cron.desks.curator_facts import about
+
+        return about(self._app, skill)
 
     def last(self) -> Mapping[str, Any] | None:
         """The newest run that ended; None before the first."""

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.learning import Kind
 from hermes_cron.errors import HermesCronError, NotFound
@@ -63,6 +63,13 @@ def gathered(app: App, now: datetime) -> Home:
     said = app.settings_now.curator
     rule = Rule(stale=timedelta(days=said.stale_days), archive=timedelta(days=max(said.archive_days, said.stale_days)))
     return Home(now=now, skills=tuple(facts), jobs=jobs, rule=rule)
+
+
+def about(app: App, skill: Skill) -> dict[str, Any]:
+    """``origin`` and ``jobs`` of one skill. Raises as ``gathered``."""
+    _, by_skill = _jobs(app, app.read_skills(), app.clock.now())
+    origin = _origin(skill, _lives(app, [skill]).get(skill.qualified), _made_by_runs(app))
+    return {"origin": origin.value, "jobs": sorted(by_skill.get(skill.qualified, ()))}
 
 
 # --- jobs -------------------------------------------------------------------------------------------------------------

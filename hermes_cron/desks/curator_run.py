@@ -65,7 +65,7 @@ def _planned(app: App, taken: TakenRun, cancel: Flag) -> tuple[Record, Second]:
 
 
 def _dry(app: App, taken: TakenRun) -> str | None:
-    """ "asked", or which of the first nights this is; None after them, and for a run that a person started."""
+    """Asked for as such, or which of the first nights this is; None after them, and for a run that a person started."""
     from hermes_cron.store import curator
 
     if taken.arguments.get("dry_run"):
