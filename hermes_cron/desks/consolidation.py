@@ -127,7 +127,6 @@ class ConsolidationDesk:
         found = None if made is None else report.read(self._app.home, taken.job.name, taken.id)
         if made is not None and found is None:
             return Outcome(state=RunState.OK, text=f"snapshot {made.id[: report.SHORT]} has it; its report was lost")
-        methods: list[tuple[Target, str]] = []
         if found is None:
             draft = self.draft()
             asked = self._asked(taken, cancel, draft)
@@ -135,9 +134,9 @@ class ConsolidationDesk:
                 return Outcome(
                     state=RunState.CANCELLED, reason="cancelled", error="stopped before anything was changed"
                 )
-            found, methods = self._changed(taken, key, draft, asked)
+            found = self._changed(taken, key, draft, asked)
         self._noted(taken, found, made or self._made(key))
-        self._propose(taken, found, methods, asked.methods)
+        self._propose(taken, found, asked.methods)
         found["state"] = "done"
         report.keep(self._app.home, found, self._app.redact)
         return self._outcome(taken, found, asked)
@@ -171,9 +170,7 @@ class ConsolidationDesk:
 
     # --- the change -------------------------------------------------------------------------------------------------
 
-    def _changed(
-        self, taken: TakenRun, key: str, draft: Draft, asked: Asked
-    ) -> tuple[Record, list[tuple[Target, str]]]:
+    def _changed(self, taken: TakenRun, key: str, draft: Draft, asked: Asked) -> Record:
         """All of it in one change, planned with the history's lock held on what lies there then."""
         facts = Facts(
             run=taken.id,
@@ -190,22 +187,15 @@ class ConsolidationDesk:
         steps = {target: (*draft.steps[target], *asked.steps.get(target, ())) for target in draft.steps}
         if facts.dry:
             done = [self._tidied(target, steps[target])[0] for target in steps]
-            found = report.record(_after(facts, done), done, "planned")
-        else:
-            found, done = self._written(taken, key, facts, steps)
-        methods = [
-            (each.target, entry) for each in done for entry in each.after if how_to.is_method(entry, each.target)
-        ]
-        return found, methods
+            return report.record(_after(facts, done), done, "planned")
+        return self._written(taken, key, facts, steps)
 
     def _tidied(self, target: Target, steps: Sequence[Step]) -> tuple[Done, Mapping[str, Put | Drop]]:
         return self._app.memory.tidied(
             target, lambda memory: carried_out(target, memory.entries, steps, memory.limit)
         )  # fmt: skip
 
-    def _written(
-        self, taken: TakenRun, key: str, facts: Facts, steps: Mapping[Target, Sequence[Step]]
-    ) -> tuple[Record, list[Done]]:
+    def _written(self, taken: TakenRun, key: str, facts: Facts, steps: Mapping[Target, Sequence[Step]]) -> Record:
         from hermes_cron.changes import as_kept
         from hermes_cron.snapshots.commits import Why
 
@@ -238,7 +228,7 @@ class ConsolidationDesk:
                 f"{', '.join(changed.kept)} was changed by hand within these moments; that version is kept",
                 hint=f"hermes-cron run {taken.job.name}",
             )
-        return found[0], done
+        return found[0]
 
     def _noted(self, taken: TakenRun, found: Record, made: Commit | None) -> None:
         """A row for each file that changed, so that ``runs show`` tells of it and an undo marks it."""
@@ -257,12 +247,11 @@ class ConsolidationDesk:
 
     # --- ways of working --------------------------------------------------------------------------------------------
 
-    def _propose(
-        self, taken: TakenRun, found: Record, methods: Sequence[tuple[Target, str]], named: Mapping[str, Named]
-    ) -> None:
+    def _propose(self, taken: TakenRun, found: Record, named: Mapping[str, Named]) -> None:
         """Each once for ever: what a person denied is not asked again."""
         names = {skill.name for skill in self._app.skills_now().all()}
-        for _, entry in methods:
+        found["proposed"] = []
+        for entry in self._methods():
             if len(found["proposed"]) == _MOST_METHODS:
                 break
             text = how_to.skill_of(entry, names, named.get(entry))
@@ -271,6 +260,11 @@ class ConsolidationDesk:
                 names.add(text.name.rpartition("/")[2])
                 found["proposed"].append({"entry": shown(entry), "skill": text.name, "approval": number})
         found["counts"]["proposed"] = len(found["proposed"])
+
+    def _methods(self) -> list[str]:
+        """Ways of working that lie in the memory now."""
+        files = {target: self._app.memory.kept(target).memory.entries for target in Target}
+        return [entry for target, entries in files.items() for entry in entries if how_to.is_method(entry, target)]
 
     def _proposed(self, taken: TakenRun, entry: str, skill: how_to.SkillText) -> str | None:
         """The question; None where it was asked before."""

@@ -21,11 +21,15 @@ def side_model(app: App) -> str | None:
 
 
 def means(app: App, model: str) -> Means:
-    """On the run's money, under the caps of now."""
+    """On the run's money, under the caps of now. A run that is gone on with and would ask the same again goes on with
+    what it asked: an answer that came is not paid for twice."""
     from hermes_cron.runner.one_answer import Means
     from hermes_cron.store.journal import SqlJournal
 
     def begin(taken: TakenRun, header: Header, messages: Sequence[Message], kind: str) -> Journal:
+        asked = _asked(app, taken, header, messages, kind)
+        if asked is not None:
+            return SqlJournal.open(app.store, app.clock, run_id=taken.id, fence=taken.fence, session_id=asked)
         return SqlJournal.begin(
             app.store, app.clock, run_id=taken.id, fence=taken.fence, header=header, messages=messages, kind=kind
         )
@@ -39,3 +43,24 @@ def means(app: App, model: str) -> Means:
         purse=app.purse,
         timeout_s=said.timeout_s,
     )
+
+
+def _asked(app: App, taken: TakenRun, header: Header, messages: Sequence[Message], kind: str) -> str | None:
+    """The open session of the run that asks just this."""
+    from sqlalchemy import select
+
+    from hermes_cron.store import journal
+    from hermes_cron.store.tables import SessionRow
+
+    query = select(SessionRow.id).where(  # type: ignore[call-overload]  # SQLModel's columns
+        SessionRow.run_id == taken.id,
+        SessionRow.kind == kind,
+        SessionRow.ended_at.is_(None),  # type: ignore[union-attr]
+    )
+    with app.store.read() as conn:
+        for session in conn.execute(query).scalars():
+            known = journal.header_of(conn, session)
+            said = [row.message for row in journal.transcript_of(conn, session)[: len(messages)]]
+            if (known.system, known.model, said) == (header.system, header.model, list(messages)):
+                return str(session)
+    return None
