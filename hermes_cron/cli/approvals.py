@@ -85,8 +85,13 @@ def list_approvals(
     state.out(
         output.table([_row(each, state) for each in found], texts["headers"], max_columns=state.columns, give={1, 3})
     )
-    if any(each.decision is None for each in found):
+    if any(_waits(each, state) for each in found):
         state.note(texts["next"])
+
+
+def _waits(asked: Approval, state: Cli) -> bool:
+    """An answer would still be taken."""
+    return asked.decision is None and asked.expires_at > state.clock.now()
 
 
 def _row(asked: Approval, state: Cli) -> list[str]:
@@ -122,7 +127,7 @@ def show(word: Word) -> None:
         return
     state.out(asked.id)
     state.out(output.facts(_facts(asked, state) if change is None else _of_change(asked, change, state)))
-    if asked.decision is None:
+    if _waits(asked, state):
         texts, form = _TEXTS[state.lang], "{}" if change is None else "{}_learned"
         state.out("")
         for verb in ("approve", "deny"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -88,7 +88,8 @@ def row(need: Need, state: Cli, zone: ZoneInfo) -> tuple[str, str, str]:
     """The kind, what it is about, the command."""
     kinds, about = _KINDS[state.lang], _ABOUT[state.lang]
     text = output.one_line(need.text)
-    left = timedelta(0) if need.at is None else need.at - state.clock.now()
+    now = state.clock.now()
+    left = timedelta(0) if need.at is None else need.at - now
     said = {
         "job": need.job,
         "text": output.cut(text, _LONGEST) or str(need.state or ""),
@@ -99,12 +100,17 @@ def row(need: Need, state: Cli, zone: ZoneInfo) -> tuple[str, str, str]:
         "at": "" if need.at is None else when.whole(need.at, zone, state.lang),
     }
     lost = need.kind == "delivery" and need.state == "unknown"
-    overdue = need.kind == "approval" and left <= timedelta(0)
     kind = kinds["unknown" if lost else need.kind].format(**said)
-    form = "overdue" if overdue else need.kind if need.kind in about else "other"
-    return kind, about[form].format(**said), command(need)
+    form = "overdue" if _overdue(need, now) else need.kind if need.kind in about else "other"
+    return kind, about[form].format(**said), command(need, now)
 
 
-def command(need: Need) -> str:
-    """What to type next."""
+def command(need: Need, now: datetime) -> str:
+    """What to type next. Too late for an answer, what is left is a scheduler that says so to the run."""
+    if _overdue(need, now):
+        return "hermes-cron serve"
     return _COMMANDS[need.kind].format(job=need.job, run=need.run_id, ref=need.ref)
+
+
+def _overdue(need: Need, now: datetime) -> bool:
+    return need.kind == "approval" and need.at is not None and need.at <= now

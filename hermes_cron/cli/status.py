@@ -477,5 +477,5 @@ def _as_json(state: Cli, morning: _Morning) -> dict[str, Any]:
         },
         "learned": {**asdict(morning.learned), "curator": morning.moved} if learned else None,
         "next": [{"job": each.job, "at": local(each.at, each.timezone)} for each in morning.coming],
-        "need_you": [{**asdict(each), "command": need_you.command(each)} for each in morning.needs],
+        "need_you": [{**asdict(each), "command": need_you.command(each, state.clock.now())} for each in morning.needs],
     }

@@ -161,7 +161,7 @@ def test_a_question_that_nobody_answered_in_time(screens: Screens) -> None:
     with screens.store() as store:
         insert_approval(store, None, "r9", job_name="prompt", expires_at=stored(NOW))
     told = screens("status", "--lang", "zh", rc=1).out
-    assert "a1 待批准  prompt：terminal {}，现在起按否处理  hermes-cron approve a1" in told
+    assert "a1 待批准  prompt：terminal {}，现在起按否处理  hermes-cron serve" in told
     assert "今天 0.00/2.00 美元，本月 0.00/40.00\n" in told
 
 

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +290,24 @@ def test_a_proposal_that_no_longer_fits_says_why_and_stays_open(learner: Learner
     assert json.loads(learner("approve", "a1", "--json").err)["error"]["because"] == "MemoryFull"
     assert "hermes-cron deny a1" in done.err
     assert "a1" in learner("approvals", "list").out
+
+
+def test_a_question_that_is_too_late_names_no_answer_that_would_be_refused(
+    learner: Learner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposed(learner)
+    clock = learner.folder / "clock"
+    clock.write_text((datetime.now(UTC) + timedelta(hours=25)).isoformat(), encoding="utf-8")
+    monkeypatch.setenv("HERMES_CRON_TESTING", "1")
+    monkeypatch.setenv("HERMES_CRON_CLOCK_FILE", str(clock))
+    shown = learner("approvals", "show", "a1").out
+    assert "no answer in time" in shown
+    listed = learner("approvals", "list")
+    (need,) = (it for it in learner("status").out.splitlines() if "a1 approval" in it)
+    assert need.endswith("silence becomes a no now  hermes-cron serve")
+    assert "hermes-cron approve" not in shown + listed.out + listed.err
+    assert json.loads(learner("status", "--json").out)["need_you"][0]["command"] == "hermes-cron serve"
+    assert learner("approve", "a1").rc == 5
 
 
 # --- status and undo --------------------------------------------------------------------------------------------------
