@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from hermes_cron.errors import NotFound
+from hermes_cron.errors import Conflict, NotFound
 from hermes_cron.experience import lifecycle
 from hermes_cron.experience.curation import Intended, Move
 from hermes_cron.experience.skills import ARCHIVE, SKILL_FILE
@@ -40,6 +40,20 @@ def archive(home: HomeFiles, it: Intended, now: datetime) -> None:
     _mark(home, it.skill, None)
 
 
+def restore(home: HomeFiles, it: Intended, now: datetime) -> None:
+    """Out of the archive, byte for byte; of several the one that was archived last."""
+    to, base = f"skills/{it.skill}", f"skills/{ARCHIVE}/{it.skill}"
+    if home.folder(to):
+        raise Conflict(f"there is a skill {it.skill} already", hint=f"hermes-cron skills show {it.skill}")
+    number, place = 2, base
+    while home.folder(f"{base}.{number}"):
+        place = f"{base}.{number}"
+        number += 1
+    if SKILL_FILE not in home.folder(place):
+        raise NotFound(f"{it.skill} lies in the archive no more", hint="hermes-cron skills list --archived")
+    home.move(place, to)
+
+
 def _mark(home: HomeFiles, skill: str, mark: lifecycle.Mark | None) -> None:
     file = home.read(_STALE)
     data = None if file is None else file.data
@@ -48,4 +62,6 @@ def _mark(home: HomeFiles, skill: str, mark: lifecycle.Mark | None) -> None:
     home.put(_STALE, lifecycle.marked(data, [(skill, mark)]))
 
 
-CARRY: Mapping[Move, Carry] = {Move.ACTIVE: active, Move.STALE: stale, Move.ARCHIVE: archive}
+CARRY: Mapping[Move, Carry] = {
+    Move.ACTIVE: active, Move.STALE: stale, Move.ARCHIVE: archive, Move.RESTORE: restore,
+}  # fmt: skip

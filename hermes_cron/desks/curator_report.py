@@ -81,7 +81,7 @@ class Record:
         """How many of each move were done, and of all how many were proposed, refused, noted, or would be done."""
         done = Counter(each.it.kind.value for each in self.entries if each.state == "done")
         states = Counter(each.state for each in self.entries)
-        moves = {move.value: done[move.value] for move in Move if move is not Move.NOTE}
+        moves = {move.value: done[move.value] for move in Move if move not in (Move.RESTORE, Move.NOTE)}
         return {**moves, **{state: states[state] for state in ("proposed", "refused", "noted", "would")}}
 
 

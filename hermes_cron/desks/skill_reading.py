@@ -16,7 +16,7 @@ from hermes_cron.domain.learning import Author, SkillDoor
 from hermes_cron.domain.scan import Purpose, Verdict, scan
 from hermes_cron.domain.skill_use import SUCCESS, Success
 from hermes_cron.domain.tool_call import Probe, ToolOutput, error_output, error_text
-from hermes_cron.errors import HermesCronError
+from hermes_cron.errors import HermesCronError, NotFound
 from hermes_cron.experience.skill_index import name_of, record_of
 from hermes_cron.experience.skill_screen import SkillFinding
 from hermes_cron.experience.skill_text import body, file_text, find
@@ -92,6 +92,8 @@ class SkillReading:
             skill = find(library, name, file)
             text = body(skill) if file is None else file_text(skill, file)
             found = self._refused(author, library, skill, file, text)
+        except NotFound as error:
+            return self._archived(author, name) or error_output(error)
         except HermesCronError as error:
             return error_output(error)
         if found is not None:
@@ -101,6 +103,17 @@ class SkillReading:
         if file is None and name not in (skill.name, skill.qualified):
             text = f"{one_line(name, 100)} was merged into {skill.qualified}.\n{text}"
         return ToolOutput(text=text)
+
+    def _archived(self, author: Author, name: str) -> ToolOutput | None:
+        """The answer for a skill that was put away: a person is asked whether it comes back."""
+        from hermes_cron.desks.curator_wanted import wanted
+
+        found = wanted(self._app, author, name)
+        if found is None:
+            return None
+        skill, question = found
+        asked = "" if question is None else f"; a person is asked whether it comes back ({question})"
+        return error_text("SkillArchived", f"skill {skill} was archived{asked}", "go on without it, and report that")
 
     def _note_view(self, author: Author, skill: str, key: str) -> None:
         from hermes_cron.store import skill_uses

@@ -79,14 +79,14 @@ def archived(app: App, word: str) -> list[str]:
     """Where skills of that name lie in the archive, below ``skills/``: the newest last."""
     top = app.home.skills / ARCHIVE
     found = [path.parent for path in top.glob(f"**/{SKILL_FILE}")] if top.is_dir() else []
-    named = [path for path in found if word in (_plain(path.name), _plain(path.relative_to(top).as_posix()))]
+    named = [path for path in found if word in (plain_name(path.name), plain_name(path.relative_to(top).as_posix()))]
     return [
         path.relative_to(app.home.skills).as_posix()
         for path in sorted(named, key=lambda path: (len(path.name), path.name))
     ]
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Without the number of a second one."""
     return _NUMBERED.sub("", name)
 
@@ -97,7 +97,7 @@ def bring_back(app: App, word: str) -> Shelved:
     places = archived(app, word)
     if not places:
         raise NotFound(f'no skill "{word}" in the archive', hint=f"hermes-cron skills log {word}")
-    name = _plain(places[-1].removeprefix(f"{ARCHIVE}/"))
+    name = plain_name(places[-1].removeprefix(f"{ARCHIVE}/"))
 
     def edits() -> Edits:
         root = app.home.skills

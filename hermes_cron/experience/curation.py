@@ -17,7 +17,8 @@ from hermes_cron.experience.lifecycle import Cause, Origin, Rule, SkillFacts, Sk
 
 
 class Move(StrEnum):
-    """What may be done. ``note`` is only told; the others change the home, or are proposed."""
+    """What may be done. ``note`` is only told; the others change the home, or are proposed. ``restore``, out of the
+    archive, is no night's: a person is asked when a run wanted the skill."""
 
     ACTIVE = "active"
     STALE = "stale"
@@ -25,6 +26,7 @@ class Move(StrEnum):
     MERGE = "merge"
     PATCH = "patch"
     CREATE = "create"
+    RESTORE = "restore"
     NOTE = "note"
 
 

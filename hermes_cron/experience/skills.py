@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from glob import escape
 from pathlib import Path
 
 from hermes_cron.errors import (
@@ -215,6 +216,8 @@ class SkillLibrary:
         if (led := self._led(name)) is not None:
             return led
         self._refuse_lost(name)
+        if any(next((home / ARCHIVE).glob(f"**/{escape(name)}/{SKILL_FILE}"), None) for home in self._homes):
+            raise NotFound(f"no skill {name!r}: it was archived", hint=f"hermes-cron skills restore {name}")
         near = difflib.get_close_matches(name, self.names(), n=3, cutoff=0.6)
         known = f"did you mean {', '.join(near)}?" if near else "hermes-cron skills list"
         raise NotFound(f"no skill {name!r}", hint=known, details={"near": near})
