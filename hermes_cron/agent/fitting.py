@@ -52,6 +52,16 @@ class Fit:
     ends: Ends = field(default_factory=Ends)
 
 
+def room_for_a_reply(error: ModelContextLength, max_tokens: int) -> str:
+    """What to do where it may be the room of a reply that does not fit; empty where it is not that."""
+    if error.window is None or max_tokens * 4 <= error.window:
+        return ""
+    return (
+        f" ({max_tokens:,} tokens are kept for the reply and may count, too: "
+        f"hermes-cron config set model.max_tokens={error.window // 4})"
+    )
+
+
 class Fitting:
     """Of one loop. ``stopped`` says that the run stops, so that nothing is kept that was made for going on."""
 
@@ -84,7 +94,7 @@ class Fitting:
         tokens = self._weight.tokens(messages)
         said = error.window or min(self._fit.window.of(model), tokens) * 9 // 10
         self._fit.window.learn(model, said)
-        self._weight.is_now(max(error.requested or 0, tokens, said))
+        self._weight.is_now(max(tokens, said) if error.requested is None else error.requested)
         return self._compacted(self._fit.window.load(model, self._weight.tokens(messages)), forced=True)
 
     def _compacted(self, load: Load, *, ask: bool = True, forced: bool = False) -> list[Message] | None:

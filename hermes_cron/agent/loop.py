@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from hermes_cron.agent.asking import Asking, Means
 from hermes_cron.agent.batch import BatchRun, Stop, Toolbox, groups
-from hermes_cron.agent.fitting import Fit, Fitting
+from hermes_cron.agent.fitting import Fit, Fitting, room_for_a_reply
 from hermes_cron.agent.loopguard import LoopGuard
 from hermes_cron.agent.partial import partial_summary
 from hermes_cron.agent.stop import LoopResult, StopReason
@@ -199,6 +199,13 @@ class _Loop:
         return self._stopped() if self._refit(messages) else None
 
     def _reply(self) -> ModelReply:
+        try:
+            return self._fitting_reply()
+        except ModelContextLength as error:
+            error.message += room_for_a_reply(error, self._run.max_tokens)
+            raise
+
+    def _fitting_reply(self) -> ModelReply:
         """A request that the server finds too long is made shorter and sent once more."""
         try:
             return self._asking.reply(self._messages, called=self._called, stopped=self._halted)

@@ -47,8 +47,8 @@ _UNKNOWN_CODES = frozenset({"model_not_found", "model_not_exist", "invalid_model
 _UNKNOWN_SENTENCES = ("model not exist", "模型不存在")  # DeepSeek's and Zhipu's, with 400
 _RATE_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited"})
 _OVERLOAD_CODES = frozenset({"overloaded_error", "server_error", "service_unavailable", "internal_error", "api_error"})
-# vLLM, OpenRouter, Gemini, Anthropic's compatible endpoints, Moonshot, DashScope, xAI, LM Studio, Bedrock and Zhipu
-# answer 400 with a sentence and no code of its own.
+# vLLM, OpenRouter, Gemini, Anthropic's compatible endpoints, Moonshot, DashScope, xAI, LM Studio, Bedrock, Zhipu,
+# text-generation-inference, Cohere, Groq, Qianfan and GitHub answer 400 with a sentence and no code of its own.
 _CONTEXT_SENTENCES = (
     "maximum context length",
     "context length exceeded",
@@ -65,6 +65,13 @@ _CONTEXT_SENTENCES = (
     "context length of only",
     "input is too long",
     "prompt 超长",
+    "prompt exceeds max length",
+    "max_new_tokens` must be <=",
+    "number of tokens in the prompt cannot exceed",
+    "reduce the length of the messages",
+    "prompt tokens too long",
+    "tokens长度超过",
+    "request body too large for",
 )
 # Anthropic's and Zhipu's, which come as 400 and 429 without a code that says so. Gemini says "exceeded your current
 # quota" of a limit by the minute, too, so that sentence proves nothing.

@@ -14,7 +14,8 @@ _WINDOW_FIELDS = ("n_ctx", "max_context_length", "context_length", "context_wind
 _REQUEST_FIELDS = ("n_prompt_tokens", "prompt_tokens", "input_tokens")
 _NUMBER = r"(\d[\d,_]*)"
 # llama.cpp; OpenAI, DeepSeek, vLLM, OpenRouter; vLLM's older one; Anthropic (two); Gemini; Mistral; DashScope;
-# Moonshot; LM Studio; xAI. The number that is meant stands in brackets, behind "is", "of", ">" or a colon.
+# Moonshot; LM Studio; xAI; text-generation-inference, Cohere, GitHub, Qianfan and Groq. The number that is meant stands
+# in brackets, behind "is", "of", ">" or a colon.
 _WINDOW = tuple(
     re.compile(pattern.replace("N", _NUMBER), re.IGNORECASE)
     for pattern in (
@@ -28,11 +29,17 @@ _WINDOW = tuple(
         r"token limit: ?N",
         r"context length of only N",
         r"context (?:length|size|window|limit)(?: is| of|:)?\s*\(?\s*N",
+        r"max_new_tokens` must be <= N",
+        r"cannot exceed N",
+        r"(?:max(?:imum)? size|max is|model limit of|最大)[:：]?\s*N",
+        r"\blimit N, requested",
     )
 )
 _REQUESTED = tuple(
     re.compile(pattern.replace("N", _NUMBER), re.IGNORECASE)
     for pattern in (
+        r"\(N in the messages",
+        r"N tokens from the input messages",
         r"request \(N tokens",
         r"requested:? (?:about )?N",
         r"resulted in N",
@@ -41,6 +48,8 @@ _REQUESTED = tuple(
         r"input token count\s*\(?N",
         r"prompt \(length N",
         r"contains N tokens",
+        r"given: N `inputs`",
+        r"received N",
     )
 )
 _LEAST, _MOST = 256, 100_000_000

@@ -157,7 +157,19 @@ def test_c190_the_servers_limit_is_read_from_its_field_and_its_sentence() -> Non
         ("This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
          8_192, 9_001),
         ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (808 in the messages, "
-         "8192 in the completion).", 8_192, 9_000),
+         "8192 in the completion).", 8_192, 808),
+        ("'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 16384 "
+         "tokens and your request has 12000 input tokens (8192 > 16384 - 12000).", 16_384, 12_000),
+        ("Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of "
+         "5000 tokens: 1000 tokens from the input messages and 4000 tokens for the completion.", 4_096, 1_000),
+        ("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and "
+         "512 `max_new_tokens`", 4_096, 4_000),
+        ("too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 8000.", 4_081, 8_000),
+        ("Request body too large for gpt-4o model. Max size: 8000 tokens.", 8_000, None),
+        ("prompt tokens too long, max is 5120", 5_120, None),
+        ("输入tokens长度超过模型限制，最大 32768", 32_768, None),
+        ("Please reduce the length of the messages or completion.", None, None),
+        ("Prompt exceeds max length", None, None),
         ("This endpoint's maximum context length is 128,000 tokens. However, you requested about 130,000 tokens",
          128_000, 130_000),
         ("prompt is too long: 208310 tokens > 200000 maximum", 200_000, 208_310),

@@ -333,6 +333,20 @@ def test_a_request_that_is_refused_twice_ends_the_run_with_the_servers_word(tmp_
     assert len(it.requests()) == 2
 
 
+def test_a_refusal_for_the_sake_of_the_reply_weighs_nothing_more_than_the_server_counted(tmp_path: Path) -> None:
+    history = [task(), *steps(60, size=900)]
+    it = small(tmp_path, [refused(32_768, 25_000), DONE], LOOK, window=128_000, messages=history)
+    assert it.go().stop is StopReason.FINAL
+    assert it.events("compacted")[0]["before"] == 25_000
+
+
+def test_where_the_room_for_a_reply_is_too_much_the_remedy_is_named(tmp_path: Path) -> None:
+    it = small(tmp_path, [refused(8_192, 767)], LOOK, window=64_000, messages=[task()], max_tokens=8_192)
+    ended = it.go()
+    assert ended.reason == "context_length"
+    assert "hermes-cron config set model.max_tokens=2048" in str(ended.error)
+
+
 def test_a_task_that_is_too_long_itself_is_not_cut(tmp_path: Path) -> None:
     it = small(tmp_path, [refused(1_000, 5_000), DONE], LOOK, window=128_000, messages=[task("t" * 20_000)])
     assert it.go().reason == "context_length"
