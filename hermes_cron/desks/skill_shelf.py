@@ -64,6 +64,8 @@ def unpin(app: App, word: str) -> Shelved:
 def archive(app: App, word: str, reason: str | None) -> Shelved:
     """Into ``skills/.archive``, byte for byte. A pinned one stays until it is unpinned."""
     skill = _skill(app, word)
+    if word not in (skill.name, skill.qualified):  # to put away a name is not to put away what took its place
+        raise Conflict(f"{word} was merged into {skill.qualified}", hint=f"hermes-cron skills archive {skill.name}")
     if skill.pinned:
         raise Refused(f"{skill.qualified} is pinned", hint=f"hermes-cron skills unpin {skill.name}")
     operation = Operation(action=Action.ARCHIVE, name=skill.qualified, reason=reason or "by a person")

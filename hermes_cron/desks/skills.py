@@ -196,6 +196,8 @@ class SkillDesk:
                 hint=f"say in the report what should change; hermes-cron skills unpin {found.skill.name}",
             )
         if first.action is Action.ARCHIVE:
+            if first.name not in (found.skill.name, found.skill.qualified):
+                raise Conflict(f"{first.name} was merged into {found.skill.qualified}", hint="there is nothing to do")
             return self._archived(found, first)
         state, said, warnings = skill_write.planned(found.skill.folder.name, found.state, operations, _check_playbook)
         if not author.methods:

@@ -108,6 +108,16 @@ def test_the_old_name_leads_on_for_commands_views_and_runs(rig: Curated) -> None
     assert skills_of(rig, "old") == (BRIEFING,)
 
 
+def test_to_put_away_the_old_name_does_not_put_away_the_new_skill(rig: Curated) -> None:
+    from hermes_cron.desks import skill_shelf
+
+    rig.apply(merge())
+    with pytest.raises(Conflict, match="radar was merged into news/briefing"):
+        skill_shelf.archive(rig.app, "radar", None)
+    assert rig.refused(action="archive", name="radar")["code"] == "Conflict"
+    assert rig.app.skills_now().get("briefing").qualified == BRIEFING
+
+
 def test_it_is_one_commit_and_undo_gives_the_files_before(rig: Curated) -> None:
     before = rig.hashed()
     done = rig.apply(merge())
