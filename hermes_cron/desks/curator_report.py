@@ -155,7 +155,8 @@ _TEXTS = {
         "night": "nothing was changed: this is night {n} of the first {of}, which only say what they would do "
         "(curator.dry_nights)",
         "would": "would", "refused": "refused", "noted": "look at", "done": "done", "open": "waits for a yes",
-        "into": "into {name}", "more": "and {n} more: --json has them all",
+        "into": "into {name}", "jobs": " ({names} rewritten)", "to_jobs": " (rewrites {names})",
+        "more": "and {n} more: --json has them all",
         "skills": "{total} skills: {active} active, {stale} stale, {archived} archived",
         "exempt": "never moved: {what}",
         "moves": {"stale": "stale", "active": "active", "archive": "archive", "merge": "merge", "patch": "patch",
@@ -172,7 +173,8 @@ _TEXTS = {
         "asked": "没有改动：只是询问会做什么",
         "night": "没有改动：这是最初 {of} 夜中的第 {n} 夜，只说明会做什么（curator.dry_nights）",
         "would": "将会", "refused": "拒绝", "noted": "请查看", "done": "已做", "open": "等待同意",
-        "into": "并入 {name}", "more": "另有 {n} 项：--json 列出全部",
+        "into": "并入 {name}", "jobs": "（已改写 {names}）", "to_jobs": "（将改写 {names}）",
+        "more": "另有 {n} 项：--json 列出全部",
         "skills": "共 {total} 个技能：{active} 个使用中，{stale} 个闲置，{archived} 个已归档",
         "exempt": "从不移动：{what}",
         "moves": {"stale": "闲置", "active": "使用", "archive": "归档", "merge": "合并", "patch": "修补",
@@ -275,7 +277,9 @@ def _entry(each: Entry, zone: ZoneInfo, lang: str) -> str:
     )
     asked = f"  hermes-cron approve {each.approval}" if each.approval else ""
     why = f": {each.said}" if each.said else ""
-    return "  " + one_line(f"{move}{it.skill}{into}: {it.why}{since}{why}", _TEXT) + asked
+    names = texts["comma"].join(map(str, it.evidence.get("jobs", ())))
+    jobs = texts["jobs" if each.state == "done" else "to_jobs"].format(names=names) if names else ""
+    return "  " + one_line(f"{move}{it.skill}{into}: {it.why}{since}{jobs}{why}", _TEXT) + asked
 
 
 def settled(record: Record, **changes: Any) -> Record:

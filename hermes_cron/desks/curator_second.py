@@ -83,9 +83,22 @@ def together(app: App, planned: Planned, more: Second) -> tuple[Intended, ...]:
             why = f"{it.why}, which a person wrote: nothing is merged into it unasked (curator.policy auto)"
             found.append(replace(it, kind=Move.NOTE, asks=False, why=why))
             continue
-        found.append(it)
+        found.append(_with_jobs(app, it))
         moved |= {it.skill} if it.kind in {Move.MERGE, Move.ARCHIVE} else set()
     return tuple(found)
+
+
+def _with_jobs(app: App, it: Intended) -> Intended:
+    """A merge says which jobs it writes to. One that cannot be made says it by itself, later."""
+    from hermes_cron.desks.curator_changes import previewed
+
+    if it.kind is not Move.MERGE:
+        return it
+    try:
+        jobs = previewed(app, it, app.clock.now()).jobs
+    except HermesCronError:
+        return it
+    return replace(it, evidence={**it.evidence, "jobs": list(jobs)}) if jobs else it
 
 
 def _sign(it: Intended) -> tuple[str, ...]:

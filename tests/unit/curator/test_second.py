@@ -192,6 +192,8 @@ def test_a_merge_is_proposed_with_its_lines_and_done_after_a_yes(rig: Second) ->
     assert row is not None
     assert "+ references/radar.md: feeds" in row.lines
     assert f"hermes-cron approve {asked.id}" in night.outcome.text
+    assert "(rewrites j1)" in night.outcome.text
+    assert "job j1 names briefing now" in row.details["said"]
 
     rig.app.runs.approve(asked.id, by="ann")
 
@@ -306,6 +308,8 @@ def test_auto_does_at_most_so_many_in_a_night_in_one_commit_that_undo_curator_ta
     night = rig.plays(answer(merge(), merge("many/s0", "many/s1"), patch("many/s2", "Way 2", "Way two")))
 
     assert night.record["counts"] | {"merge": 2, "proposed": 1} == night.record["counts"]
+    assert CASES["C152"]["expected"]["report"] == "j1 rewritten"
+    assert "(j1 rewritten)" in night.outcome.text
     assert len(rig.app.history.commits()) == count + 1
     assert night.record["renamed"] == {"news/radar": "news/briefing", "many/s0": "many/s1"}
     assert sorted(rig.archived()) == ["many/s0", "news/radar"]
