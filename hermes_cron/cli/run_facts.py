@@ -24,7 +24,8 @@ _TEXTS: dict[str, dict[str, str]] = {
         "attempts": "attempts", "taken_over": "taken over", "asked": "asked", "told": "told", "waits": "waits",
         "stop": "stop", "blocked": "blocked", "left_out": "{place}: {kind}; not used",
         "by_hand": "by hand", "late": "late",
-        "used": "{iterations}, {calls} ({errors} failed), {tokens} tokens, {cost}",
+        "used": "{iterations}, {calls} ({errors} failed), {tokens} tokens{beside}, {cost}",
+        "compacting": " ({tokens} of them for compaction, {calls})",
         "model_calls": "{n} model calls", "model_call": "1 model call",
         "tool_calls": "{n} tool calls", "tool_call": "1 tool call",
         "cost": "{usd} USD", "cost_unknown": "cost unknown",
@@ -49,7 +50,8 @@ _TEXTS: dict[str, dict[str, str]] = {
         "attempts": "尝试", "taken_over": "接管", "asked": "询问", "told": "指示", "waits": "等待",
         "stop": "停止", "blocked": "已拦截", "left_out": "{place}：{kind}；未使用",
         "by_hand": "手动", "late": "迟到",
-        "used": "{iterations}，{calls}（失败 {errors} 次），{tokens} token，{cost}",
+        "used": "{iterations}，{calls}（失败 {errors} 次），{tokens} token{beside}，{cost}",
+        "compacting": "（其中压缩用 {tokens}，{calls}）",
         "model_calls": "模型调用 {n} 次", "model_call": "模型调用 1 次",
         "tool_calls": "工具调用 {n} 次", "tool_call": "工具调用 1 次",
         "cost": "{usd} 美元", "cost_unknown": "费用未知",
@@ -93,7 +95,7 @@ def facts(row: Mapping[str, Any], around: Around, taught: Taught, state: Cli) ->
         ("stop", told.stopped()),
         ("blocked", told.blocked()),
         ("by", row["model"] or "-"),
-        ("usage", told.usage() + run_learned.cost(taught, state.lang)),
+        ("usage", told.usage(*taught.compacting) + run_learned.cost(taught, state.lang)),
         ("output", row["output_path"] or "-"),
         ("feedback", run_learned.said(taught, state, told.zone)),
         ("learned", run_learned.learned(taught, state.lang)),
@@ -234,7 +236,8 @@ class _Run:
     def _counted(self, word: str, n: int) -> str:
         return self.texts[word if n == 1 else f"{word}s"].format(n=n)
 
-    def usage(self) -> str:
+    def usage(self, beside: int = 0, beside_tokens: int = 0) -> str:
+        """``beside``: model calls that made room in the window."""
         from hermes_cron.domain.money import dollars
 
         row = self._row
@@ -244,5 +247,10 @@ class _Run:
             calls=self._counted("tool_call", row["tool_calls"]),
             errors=row["tool_errors"],
             tokens=f"{row['tokens_input'] + row['tokens_output']:,}",
+            beside=""
+            if not beside
+            else self.texts["compacting"].format(
+                tokens=f"{beside_tokens:,}", calls=self._counted("model_call", beside)
+            ),
             cost=self.texts["cost_unknown"] if cost is None else self.texts["cost"].format(usd=dollars(cost)),
         )

@@ -152,6 +152,7 @@ def as_json(taught: Taught) -> dict[str, object]:
             "trail": [{"session": row["id"], "kind": row["kind"]} for row in taught.sessions],
         },
         "reviews": [dict(_review_json(row)) for row in taught.reviews],
+        "compaction": {"model_calls": taught.compacting[0], "tokens": taught.compacting[1]},
         "feedback": [{"id": each.number, "by": each.by, "at": each.at, "text": each.text} for each in taught.feedback],
     }
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from hermes_cron.domain.learning import Kind, Learned, LearnedState
 from hermes_cron.domain.review import ReviewState
-from hermes_cron.store import feedback, learned, reviews, views
+from hermes_cron.store import feedback, learned, reviews, usage, views
 from hermes_cron.store.feedback import Said
 
 Row = dict[str, Any]
@@ -21,12 +21,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taught:
-    """Each oldest first. ``reviews`` are rows as ``store.reviews.of_runs`` has them, ``sessions`` those of the run."""
+    """Each oldest first. ``reviews`` are rows as ``store.reviews.of_runs`` has them, ``sessions`` those of the run.
+    ``compacting``: calls and tokens of those of them that made room in its window."""
 
     changes: Sequence[Learned] = ()
     reviews: Sequence[Row] = ()
     feedback: Sequence[Said] = ()
     sessions: Sequence[Row] = ()
+    compacting: tuple[int, int] = (0, 0)
 
     def stands(self, kind: Kind) -> tuple[str, ...]:
         """The memory files, or the skills, that hold something of this run now, each once."""
@@ -59,6 +61,7 @@ def of_run(conn: Connection, run_id: str) -> Taught:
         reviews=reviews.of_runs(conn, [run_id]).get(run_id, ()),
         feedback=feedback.of_runs(conn, [run_id]).get(run_id, ()),
         sessions=views.sessions(conn, run_id),
+        compacting=usage.compactions(conn, run_id),
     )
 
 

@@ -18,11 +18,12 @@ from sqlalchemy import Connection, Row, Select, case, func, select
 
 from hermes_cron.domain.money import Spent
 from hermes_cron.store.spending import LOST
-from hermes_cron.store.tables import JobRow, ReservationRow, RunRow, UsageRow
+from hermes_cron.store.tables import JobRow, ReservationRow, RunRow, SessionRow, UsageRow
 
 _usage = UsageRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 _runs = RunRow.__table__  # type: ignore[attr-defined]
 _jobs = JobRow.__table__  # type: ignore[attr-defined]
+_sessions = SessionRow.__table__  # type: ignore[attr-defined]
 _reservations = ReservationRow.__table__  # type: ignore[attr-defined]
 
 
@@ -205,6 +206,17 @@ def _lost(conn: Connection, window: _Window) -> tuple[Spent, int]:
         query = query.where(_reservations.c.job_uid == window.job_uid)
     row = conn.execute(query).one()
     return Spent(tokens=row.tokens, cost_usd=row.cost_usd, unpriced=row.unpriced), row.calls
+
+
+def compactions(conn: Connection, run_id: str) -> tuple[int, int]:
+    """Model calls beside a run that made room in its window, and their tokens: its own sums have these tokens, and not
+    these calls."""
+    beside = select(_sessions.c.id).where(_sessions.c.run_id == run_id, _sessions.c.parent_seq.is_not(None))
+    query = select(func.count(), func.coalesce(func.sum(_usage.c.input + _usage.c.output), 0)).where(
+        _usage.c.run_id == run_id, _usage.c.session_id.in_(beside)
+    )
+    calls, tokens = conn.execute(query).one()
+    return int(calls), int(tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

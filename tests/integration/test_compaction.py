@@ -191,6 +191,14 @@ def test_three_hundred_messages_in_a_small_window(long_run: Callable[..., Ran], 
     summaries = [body for body in it.aside if "tools" not in body]
     assert (usage["summary"]["calls"], usage["flush"]["calls"]) == (len(summaries), len(flushes))
     assert usage["summary"]["tokens"] == {"input": 500 * len(summaries), "output": 50 * len(summaries), "cached": 0}
+    aside_tokens = sum(
+        sum(usage[phase]["tokens"][way] for way in ("input", "output")) for phase in ("flush", "summary")
+    )
+    told = it.run("runs", "show", run_id)
+    assert told["compaction"] == {"model_calls": len(it.aside), "tokens": aside_tokens}
+    (line,) = (line for line in run_cli("runs", "show", run_id).out.splitlines() if line.startswith("  usage"))
+    assert f"{STEPS + 1} model calls, " in line
+    assert f" tokens ({aside_tokens:,} of them for compaction, {len(it.aside)} model calls), " in line
 
 
 def test_a_run_whose_summaries_fail_goes_on_with_digests_and_says_so(
