@@ -79,6 +79,8 @@ def judged(rewrite: Rewrite, target: Target, today: date) -> Step | Refusal:
     for fault, detail in _faults(rewrite.text, sources, target, has_left=bool(left)):
         return Refusal(sources=rewrite.sources, fault=fault, detail=detail)
     listed = tuple(why for _, why in left if why is not None)
+    if len(sources) == 1 and sorted(said(sources[0])) == sorted(said(rewrite.text)):  # in another order, at best
+        return Refusal(sources=rewrite.sources, fault=Fault.SAME)
     if rewrite.text not in rewrite.sources:
         return Step(sources=rewrite.sources, why=Why.REWRITTEN, text=rewrite.text, left=listed)
     others = tuple(source for source in rewrite.sources if source != rewrite.text)

@@ -22,7 +22,8 @@ _CLAUSE: Final = re.compile(r"(?<=[.!?;])\s+|[。！？；;\n]+")
 _TURNS: Final = frozenset(
     table(
         "not no never none nor without unless except until till was were had formerly previously used old outdated "
-        "wrong false incorrect but however instead longer anymore changed if when only before after"
+        "wrong false incorrect but however instead longer anymore changed if when only before after "
+        "from since starting begins planned maybe perhaps unclear"
     )
 )
 _TURNS_ZH: Final = re.compile("不|没|未|除|但|以前|之前|曾|原|旧|错|误|改|直到|如果|只|仅")

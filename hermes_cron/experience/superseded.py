@@ -20,7 +20,8 @@ from hermes_cron.experience.facts_words import table
 from hermes_cron.experience.same import said
 
 _NOW: Final = re.compile(
-    r"\b(?:now|currently|nowadays|meanwhile|instead|these\s+days|as\s+of\s+(?:now|today))\b|现在|目前|如今|已经?(?=改|是|换|用)|现(?=为|是|在|用)",
+    r"\b(?:has\s+|have\s+|was\s+)?(?:changed|switched|moved|set)\s+to\b|(?:已经?)?(?:改为|改成|变为|变成|换成|换为)"
+    r"|\b(?:now|currently|nowadays|meanwhile|instead|these\s+days|as\s+of\s+(?:now|today))\b|现在|目前|如今|已经?(?=改|是|换|用)|现(?=为|是|在|用)",
     re.I,
 )
 _SINCE: Final = re.compile(r"\b(?:since|as\s+of|from)\s*$|(?:自|从)\s*$", re.I)
@@ -29,8 +30,9 @@ _NO_LONGER: Final = re.compile(
     r"\b(?:(?:is|are|does|do|has|have)\s+)?(?:no\s+longer|not\s+any\s*more)\b|\bany\s*more\b|(?:已经?)?不再", re.I
 )
 _WAS: Final = re.compile(
-    r"[(（,，]?\s*(?:\b(?:it\s+)?(?:was|formerly|previously|used\s+to\s+be|instead\s+of|replaces|replacing|before|not|no\s+longer)"
-    r"(?:\s+the)?\s+|原为|原来是|原是|以前是|之前是|旧[:：为]?|不再是|而不是|代替)"
+    r"(?:[(（,，]?\s*\b(?:it\s+)?(?:was|formerly|previously|used\s+to\s+be|instead\s+of|replaces|replacing)(?:\s+the)?\s+"
+    r"|[(（,，]\s*(?:before|not|no\s+longer)(?:\s+the)?\s+"
+    r"|[(（,，]?\s*(?:原为|原来是|原是|以前是|之前是|旧[:：为]?|不再是|而不是|代替))"
     r"(?P<old>[^\s,，;；()（）。]+(?:\s[^\s,，;；()（）。]+)?)\s*[)）]?",
     re.I,
 )
@@ -43,6 +45,7 @@ _MOVED: Final = re.compile(
 _LINKS: Final = frozenset(
     table("on at in run use live host port version name call to by of with 在 是 为 用 使 上 于 叫 的 运 行")
 )
+_ADDS: Final = re.compile(r"\b(?:also|too|as\s+well|additionally|both|and|or)\b|也|还|同时|另外|都|以及|或", re.I)
 _NOT: Final = frozenset(("not", "no", "never", "without", "不", "没", "未", "无"))
 _SHARED = 2
 _SLOT = 4
@@ -52,7 +55,7 @@ def supersedes(newer: str, older: str, today: date) -> bool:
     """Whether ``newer``, which stands behind ``older``, says that it is so no more. What begins after ``today`` does
     not yet."""
     old, text = said(older), normal(newer).strip().rstrip(".。")
-    if not old or not _says_so(text) or any(day.first > today for day in dates.found(text)):
+    if not old or not _says_so(text) or _ADDS.search(text) or any(day.first > today for day in dates.found(text)):
         return False
     return _ends_it(text, old) or _was(text, old) or _moved(text, older, old) or _changed(text, old)
 
@@ -70,8 +73,17 @@ def _ends_it(text: str, old: tuple[str, ...]) -> bool:
 
 
 def _changed(text: str, old: tuple[str, ...]) -> bool:
-    """``the port is now 5433``."""
-    return any(_one_value(old, said(bare)) is not None for bare in _without_marks(text))
+    """``the port is now 5433``: the value stands at the end. In ``db2 now has 64 GB`` it is another thing."""
+    for bare in _without_marks(text):
+        new = said(bare)
+        slot = _one_value(old, new)
+        if (
+            slot is not None
+            and old[len(old) - len(slot) :] == slot
+            and new[: len(old) - len(slot)] == old[: -len(slot)]
+        ):
+            return True
+    return False
 
 
 def _without_marks(text: str) -> Iterator[str]:
@@ -94,7 +106,7 @@ def _was(text: str, old: tuple[str, ...]) -> bool:
     for mark in _WAS.finditer(text):
         bare = f"{text[: mark.start()]} {text[mark.end() :]}"
         for plain in (bare, *_without_marks(bare)):
-            slot = _one_value(old, said(plain))
+            slot = _one_value(old, said(plain), shared=1)
             if slot is not None and slot == said(mark["old"]):
                 return True
     return False
@@ -117,14 +129,14 @@ def _runs(words: tuple[str, ...], length: int) -> list[tuple[str, ...]]:
     return [words[at : at + length] for at in range(len(words) - length + 1)]
 
 
-def _one_value(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...] | None:
+def _one_value(old: tuple[str, ...], new: tuple[str, ...], shared: int = _SHARED) -> tuple[str, ...] | None:
     """What stands in ``old`` where ``new`` has another value, if that is all that differs."""
     changes = [
         (old[a:b], new[c:d])
         for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         if what != "equal"
     ]
-    if len(changes) != 1 or len(old) - len(changes[0][0]) < _SHARED:
+    if len(changes) != 1 or len(old) - len(changes[0][0]) < shared:
         return None
     mine, yours = changes[0]
     if not mine or not yours or max(len(mine), len(yours)) > _SLOT or _NOT & {*mine, *yours}:

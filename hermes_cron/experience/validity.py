@@ -45,6 +45,12 @@ _BEGINS: Final = re.compile(
     r"launch|exist|use|known|before)|(?:不|没|未)[^，。]{0,6}(?:开始|可用|上线|启用|支持|开放|运行|生效)",
     re.I,
 )
+_REASON: Final = re.compile(
+    r"^\s*(?:[.。!！]*\s*$|[,，、;；(（]|and\b|then\b|but\b|because\b|due\s+to\b|for\b|owing\s+to\b|by\b|at\s+the\s+latest|inclusive|因|由)",
+    re.I,
+)
+"""What may stand behind the day; anything else, and the day is of a thing that is spoken of: *invoices until ... lie
+in /srv*."""
 _ON: Final = re.compile(
     r"\b(?:then|after|afterwards|from|later|but|while|and|when)\b|[,，、;；]|之后|然后|随后|再|起|后", re.I
 )
@@ -91,7 +97,7 @@ def _of_clause(clause: str, today: date, *, whole: str) -> _Found | None:
         mark = _UNTIL.search(before) or _UNTIL_ZH.search(before) or _ONLY.search(before)
         said = before[: mark.start()] if mark is not None else before
         if mark is None and began is not None:
-            said = clause[: began.begin]
+            said, after = f"{clause[: began.begin]} {after}", ""
         elif mark is None and not (_THEN_ZH.search(after) or _ONLY_AFTER.search(after)):
             continue
         if day.last >= today:
@@ -119,7 +125,9 @@ def _judged(said: str, after: str, day: Day, *, whole: str, clause: str) -> _Fou
         return _Found(
             day=day.last, alone=not _says_two(text), day_of_all=at_the_end and not _says_two(text), holds=holds
         )
-    holds = _PAST.search(said) is not None or _BEGINS.search(said) is not None
+    if not bare:  # "Until D deploys are frozen"
+        said, after = after.lstrip(" ,，"), "的" * after.startswith("的")  # the data until D
+    holds = _PAST.search(said) is not None or _BEGINS.search(said) is not None or _REASON.match(after) is None
     return _Found(day=day.last, alone=not _says_two(said) and _ON.search(_BRACKETS.sub("", after)) is None, holds=holds)
 
 
