@@ -16,6 +16,7 @@ _TEXTS = {
     "en": {
         "session": "session {id}",
         "of": "works for a compaction of session {id}, rows up to {seq}",
+        "looks_back": "a review: looks back at session {id}",
         "segment": "  segment {n}  {rows}, {messages:,} messages sent, about {tokens:,} tokens",
         "added": "rows {first}-{last}", "nothing": "no new rows",
         "made": "  {at}  row {seq}: {how} in the place of rows {first}-{last}",
@@ -28,6 +29,7 @@ _TEXTS = {
     "zh": {
         "session": "会话 {id}",
         "of": "为会话 {id} 的压缩而设，至第 {seq} 行",
+        "looks_back": "回顾会话 {id}",
         "segment": "  第 {n} 段  {rows}，发送 {messages:,} 条消息，约 {tokens:,} token",
         "added": "第 {first}-{last} 行", "nothing": "没有新行",
         "made": "  {at}  第 {seq} 行：{how}，代替第 {first}-{last} 行",
@@ -55,8 +57,9 @@ def show(state: Cli, chains: Sequence[Lineage]) -> None:
 def _lines(chain: Lineage, state: Cli) -> Iterator[str]:
     texts = _TEXTS[state.lang]
     yield texts["session"].format(id=chain.session)
-    if chain.parent is not None and chain.up_to is not None:
-        yield "  " + texts["of"].format(id=chain.parent, seq=chain.up_to)
+    if chain.parent is not None:
+        form = texts["looks_back" if chain.up_to is None else "of"]
+        yield "  " + form.format(id=chain.parent, seq=chain.up_to)
     for segment in chain.segments:
         yield from _made(segment, state)
         added = texts["nothing"]

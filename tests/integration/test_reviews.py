@@ -118,6 +118,8 @@ def test_a_step_of_a_look_back_is_never_shown_as_one_of_the_run(run_cli: RunCli,
     shell = {"tool_calls": [{"name": "terminal", "arguments": {"command": "rm -rf /srv"}}]}
     with StubServer(script(shell, NOTHING)) as stub:
         run_cli("run", "--prompt", "count the boxes", env=env(stub))
+    chains = run_cli("sessions", "show", json_id(run_cli), "--lineage").out.split("\n\n")
+    assert ["a review: looks back at session" in chain for chain in chains if chain.strip()] == [False, True]
     for screen in ("show", "trace"):
         said = [line for line in run_cli("runs", screen, json_id(run_cli)).out.splitlines() if "rm -rf" in line]
         assert [line.split()[1:3] for line in said] == [["review:", "terminal"]]
