@@ -31,17 +31,20 @@ _NAMES = (
     "nov(?:ember)?|dec(?:ember)?"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_W = "A-Za-z0-9_"  # Chinese stands right beside a date
 _Y = r"(?P<y>(?:19|20)\d\d)"
 _FORMS = (
-    re.compile(rf"(?<![\w.-]){_Y}(?P<sep>[-/.])(?P<m>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}})(?![\w-]|\.\d)"),
+    re.compile(rf"(?<![{_W}.-]){_Y}(?P<sep>[-/.])(?P<m>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}})(?![{_W}-]|\.\d)"),
     re.compile(rf"(?<!\d){_Y}\s*年\s*(?P<m>\d{{1,2}})\s*月\s*(?P<d>\d{{1,2}})\s*[日号]?"),
-    re.compile(rf"(?<![\w.])(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.?\s+(?:of\s+)?(?P<mon>{_NAMES})\.?,?\s+{_Y}\b", re.I),
-    re.compile(rf"(?<!\w)(?P<mon>{_NAMES})\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+{_Y}\b", re.I),
-    re.compile(rf"(?<![\w./])(?P<a>\d{{1,2}})(?P<sep>[/.])(?P<b>\d{{1,2}})(?P=sep){_Y}(?![\w/])"),
+    re.compile(
+        rf"(?<![{_W}.])(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.?\s+(?:of\s+)?(?P<mon>{_NAMES})\.?,?\s+{_Y}(?![{_W}])", re.I
+    ),
+    re.compile(rf"(?<![{_W}])(?P<mon>{_NAMES})\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+{_Y}(?![{_W}])", re.I),
+    re.compile(rf"(?<![{_W}./])(?P<a>\d{{1,2}})(?P<sep>[/.])(?P<b>\d{{1,2}})(?P=sep){_Y}(?![{_W}/])"),
     re.compile(rf"(?<!\d){_Y}\s*年\s*(?P<m>\d{{1,2}})\s*月(?:份|底|末)?"),
-    re.compile(rf"(?<!\w)(?P<mon>{_NAMES})\.?\s+{_Y}\b", re.I),
-    re.compile(rf"(?<![\w.-]){_Y}-(?P<m>\d{{2}})(?![\w-]|\.\d)"),
-    re.compile(rf"(?<![\w.])q(?P<q>[1-4])[ /-]?{_Y}\b", re.I),
+    re.compile(rf"(?<![{_W}])(?P<mon>{_NAMES})\.?\s+{_Y}(?![{_W}])", re.I),
+    re.compile(rf"(?<![{_W}.-]){_Y}-(?P<m>\d{{2}})(?![{_W}-]|\.\d)"),
+    re.compile(rf"(?<![{_W}.])q(?P<q>[1-4])[ /-]?{_Y}(?![{_W}])", re.I),
     re.compile(rf"(?<!\d){_Y}\s*年(?:底|末|年底|年末)"),
 )
 
