@@ -10,10 +10,12 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from hermes_cron.domain.learning import Kind
+from hermes_cron.domain.skill_use import later
 from hermes_cron.errors import HermesCronError, NotFound
 from hermes_cron.experience import lifecycle
 from hermes_cron.experience.curation import Home, JobFacts
@@ -23,6 +25,7 @@ from hermes_cron.jobs.files import is_job
 from hermes_cron.jobs.files import name_of as name_of_job
 
 if TYPE_CHECKING:
+    from hermes_cron.domain.skill_use import SkillRecord
     from hermes_cron.experience.skills import Skill, SkillLibrary
     from hermes_cron.snapshots.lives import Life
     from hermes_cron.wiring import App
@@ -50,7 +53,7 @@ def gathered(app: App, now: datetime) -> Home:
                 origin=_origin(skill, life, made),
                 created=min(at, now),
                 changed=now if life is None or name in edited else min(life.last.at, now),
-                record=record_of(records, skill, called),
+                record=_record(records, skill, called),
                 pinned=skill.pinned,
                 jobs=tuple(sorted(by_skill[name])),
                 mark=marks.get(name),
@@ -194,6 +197,16 @@ def _origin(skill: Skill, life: Life | None, made: Collection[str]) -> Origin:
     if skill.qualified in made or (life is not None and life.first.automated):
         return Origin.LEARNED
     return Origin.HAND
+
+
+def _record(records: Mapping[str, SkillRecord], skill: Skill, called: str) -> SkillRecord:
+    """Of two skills of one name nobody knows which one earlier runs used: then both were."""
+    record, bare = record_of(records, skill, called), records.get(skill.name)
+    if bare is None or called == skill.name:
+        return record
+    return replace(
+        record, used_at=later(record.used_at, bare.used_at), viewed_at=later(record.viewed_at, bare.viewed_at)
+    )
 
 
 def _missing(skill: Skill) -> Iterator[str]:

@@ -34,7 +34,7 @@ from hermes_cron.errors import (
     SnapshotFailed,
     TextBlocked,
 )
-from hermes_cron.experience import skill_ops, skill_secrets, skill_write
+from hermes_cron.experience import lifecycle, skill_ops, skill_secrets, skill_write
 from hermes_cron.experience.skill_ops import Action, Because, Operation
 from hermes_cron.experience.skill_screen import SkillFinding
 from hermes_cron.experience.skill_state import File, State, read_state, refuse_links
@@ -290,6 +290,8 @@ class SkillDesk:
         edits: dict[str, Put | Drop] = {f"{place}/{path}": _put(file, None) for path, file in found.state.files.items()}
         for path, file in (found.before.files if found.before is not None else {}).items():
             edits[f"skills/{name}/{path}"] = Drop(before=file.data)
+        if (line := lifecycle.unmarked(self._app.home.skills, name)) is not None:  # it comes back as an active one
+            edits[f"skills/{lifecycle.STALE_FILE}"] = Put(data=line[1], before=line[0])
         return Plan(
             name=name, change="archived", reason=operation.reason, edits=edits,
             said=(f"{name} archived; hermes-cron skills restore {found.skill.name} brings it back",),

@@ -103,6 +103,8 @@ class SkillFacts:
             return f"named by {', '.join(self.jobs[:3])}" + (f" and {len(self.jobs) - 3} more" * (len(self.jobs) > 3))
         if self.fault is not None:
             return "broken: a person looks at it"
+        if not self.name.isprintable():
+            return "its name stands in no line of a file"
         return {Origin.HAND: "written by hand", Origin.SHIPPED: "came with hermes-cron"}.get(self.origin)
 
 
@@ -150,8 +152,8 @@ def marks(data: bytes | None) -> dict[str, Mark]:
     """What a file says. A line that is not understood marks nothing."""
     found: dict[str, Mark] = {}
     for line in (data or b"").decode("utf-8-sig", "replace").splitlines():
-        words = line.partition("#")[0].rsplit(None, 2)
-        if len(words) != 3:
+        words = line.strip().rsplit(None, 2)
+        if len(words) != 3 or words[0].startswith("#"):
             continue
         try:
             since = datetime.strptime(words[1], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
@@ -159,6 +161,15 @@ def marks(data: bytes | None) -> dict[str, Mark]:
         except ValueError:
             continue
     return found
+
+
+def unmarked(root: Path, name: str) -> tuple[bytes, bytes] | None:
+    """The file before and after that skill's line is gone; None when it has none."""
+    try:
+        data = (root / STALE_FILE).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return (data, marked(data, [(name, None)])) if name in marks(data) else None
 
 
 def marked(data: bytes | None, changes: Iterable[tuple[str, Mark | None]]) -> bytes:

@@ -55,8 +55,15 @@ def test_the_next_state(facts: SkillFacts, entered: tuple[SkillState, Cause | No
 
 @pytest.mark.parametrize(
     "why",
-    [{"pinned": True}, {"jobs": ("j",)}, {"origin": Origin.HAND}, {"origin": Origin.SHIPPED}, {"fault": "no name"}],
-    ids=["pinned", "named", "by hand", "shipped", "broken"],
+    [
+        {"pinned": True},
+        {"jobs": ("j",)},
+        {"origin": Origin.HAND},
+        {"origin": Origin.SHIPPED},
+        {"fault": "no name"},
+        {"name": "ops/a\nb"},
+    ],
+    ids=["pinned", "named", "by hand", "shipped", "broken", "no line"],
 )
 def test_what_is_a_person_s_is_never_moved_and_comes_back(why: dict[str, object]) -> None:
     assert step(skill(made=400, **why), NOW) is None
@@ -65,13 +72,13 @@ def test_what_is_a_person_s_is_never_moved_and_comes_back(why: dict[str, object]
 
 def test_the_file_keeps_every_other_line_and_reads_what_it_wrote() -> None:
     one, two = Mark(since=ago(3), cause=Cause.UNUSED), Mark(since=ago(2), cause=Cause.FAILING)
-    data = marked(None, [("ops/b c", one), ("ops/a", two)])
-    assert marks(data) == {"ops/b c": one, "ops/a": two}
+    data = marked(None, [("ops/b #c", one), ("ops/a", two)])
+    assert marks(data) == {"ops/b #c": one, "ops/a": two}
     assert data.decode().splitlines()[1:] == [
         "ops/a 2026-11-29T03:00:00Z failing",
-        "ops/b c 2026-11-28T03:00:00Z unused",
+        "ops/b #c 2026-11-28T03:00:00Z unused",
     ]
-    assert marks(marked(data, [("ops/a", None), ("ops/never", None)])) == {"ops/b c": one}
+    assert marks(marked(data, [("ops/a", None), ("ops/never", None)])) == {"ops/b #c": one}
     assert marked(data, []) == data
 
 
@@ -79,7 +86,7 @@ def test_the_file_keeps_every_other_line_and_reads_what_it_wrote() -> None:
     "line", [b"", b"ops/a", b"ops/a yesterday unused", b"ops/a 2026-11-29T03:00:00Z tired", b"\xff\xfe"]
 )
 def test_a_line_that_is_not_understood_marks_nothing(line: bytes) -> None:
-    assert marks(line + b"\nops/ok 2026-11-29T03:00:00Z unused # by hand\n").keys() == {"ops/ok"}
+    assert marks(line + b"\nops/ok 2026-11-29T03:00:00Z unused\n# a remark of mine\n").keys() == {"ops/ok"}
 
 
 def test_what_is_shown_follows_a_use_at_once() -> None:

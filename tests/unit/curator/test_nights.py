@@ -302,6 +302,38 @@ def test_broken_ones_and_names_that_lead_nowhere_are_noted(rig: Rig) -> None:
     assert "nowhere: job roll names it, and there is no such skill" in text
 
 
+def test_a_stale_one_that_a_person_archives_and_brings_back_is_active(rig: Rig) -> None:
+    from hermes_cron.desks import skill_shelf
+
+    rig.learned("ops/deploy")
+    rig.clock.advance(20 * DAY)
+    rig.night()
+    skill_shelf.archive(rig.app, "deploy", None)
+    assert rig.stale() == []
+    skill_shelf.bring_back(rig.app, "deploy")
+    assert rig.app.curator.standing().states["stale"] == 0
+    assert rig.night().moves == {}
+
+
+def test_what_was_used_before_there_were_two_of_a_name_was_used(rig: Rig) -> None:
+    rig.learned("ops/deploy")
+    rig.clock.advance(20 * DAY)
+    rig.used("deploy")
+    rig.learned("web/deploy", "Quite another way with other words.")
+    assert rig.night().moves == {}
+
+
+def test_the_report_for_programs_goes_with_its_run(rig: Rig) -> None:
+    from hermes_cron.domain.job import Keep
+    from hermes_cron.scheduler.housekeeping import housekeep
+
+    rig.night()
+    rig.clock.advance(200 * DAY)
+    rig.night()
+    housekeep(rig.app.store, rig.home, keep=Keep(runs=1, days=30), emit=lambda _: None, now=rig.clock.now())
+    assert len([*(rig.home.outputs / "nightly-curator").iterdir()]) == 2  # the newest, for people and for programs
+
+
 def test_the_archive_holds_two_of_one_name(rig: Rig) -> None:
     for _ in range(2):
         rig.learned("ops/deploy")
