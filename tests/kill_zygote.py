@@ -3,8 +3,8 @@
 Reads one JSON object a line: ``home``, ``env``, and where to die: ``write`` (its number among the writes of a run's own
 threads, or of those whose names begin with one of ``threads``, from 1), ``side`` (``before`` or ``after`` its commit).
 With ``log`` it does not die and writes down in that file, a line each, which method of the journal made these writes.
-Answers with the new process's id. A scheduler is a real one: ``wiring.serving.service`` with the runner, the store and the files
-that ``serve`` has.
+Answers with the new process's id. A scheduler is a real one, with the runner, the store and the files that ``serve``
+has.
 """
 
 from __future__ import annotations

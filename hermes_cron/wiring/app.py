@@ -68,6 +68,7 @@ class App:
 
     ``actions`` are run by jobs with ``action:`` in place of ours; ``language`` is the one reports are written in when a
     job's own words do not say. ``person`` gives the login name behind a command, for the history.
+    ``emit`` is told every event; nobody hears it until a scheduler begins.
     """
 
     def __init__(
