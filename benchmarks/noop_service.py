@@ -23,6 +23,7 @@ from hermes_cron.home import Home
 from hermes_cron.settings import Settings
 from hermes_cron.store.jobs import Source, Understood
 from hermes_cron.wiring import App
+from hermes_cron.wiring.serving import service as service_of
 
 
 def understood(data: bytes, file_name: str, _now: datetime) -> Understood:
@@ -58,7 +59,7 @@ def main(folder: str, count: int, span_s: float) -> None:
     def tell(_event: Event) -> None:
         """Nobody watches."""
 
-    service = app.service(tell=tell)
+    service = service_of(app, tell=tell)
     late = (datetime.now(UTC) - first).total_seconds()
 
     def finish() -> None:

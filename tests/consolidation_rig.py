@@ -75,7 +75,7 @@ class Rig(runner_rig.Rig):
         run_id = self.app.store.write(lambda conn: runs.enqueue(conn, start, now))
         taken = self._take(run_id)
         self.model = self.app.model = ScriptedModel(list(replies))
-        outcome = self.app.runner.execute(taken, cancel or Halt())
+        outcome = self.app.running.runner.execute(taken, cancel or Halt())
         self.app.store.write(lambda conn: endings.end(conn, taken, outcome, self.clock.now()))
         path = self.home.outputs / "consolidate-memory" / f"{run_id}.json"
         report = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

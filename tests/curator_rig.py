@@ -162,7 +162,7 @@ class Rig:
         return taken
 
     def execute(self, taken: TakenRun, cancel: Flag | None = None) -> Outcome:
-        return self.app.runner.execute(taken, cancel or Halt())
+        return self.app.running.runner.execute(taken, cancel or Halt())
 
     def night(self, *, cause: Cause = Cause.MANUAL, **arguments: Any) -> Night:
         """One run, to its end."""

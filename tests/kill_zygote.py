@@ -3,8 +3,8 @@
 Reads one JSON object a line: ``home``, ``env``, and where to die: ``write`` (its number among the writes of a run's own
 threads, or of those whose names begin with one of ``threads``, from 1), ``side`` (``before`` or ``after`` its commit).
 With ``log`` it does not die and writes down in that file, a line each, which method of the journal made these writes.
-Answers with the new process's id. A scheduler is a real one: ``App.service`` with the runner, the store and the files
-that ``serve`` has.
+Answers with the new process's id. A scheduler is a real one, with the runner, the store and the files that ``serve``
+has.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def serve(wanted: dict[str, Any]) -> int:
     from hermes_cron.home import Home
     from hermes_cron.settings import Settings, environment
     from hermes_cron.wiring import App
+    from hermes_cron.wiring.serving import service as service_of
 
     os.environ.clear()
     os.environ.update(wanted["env"])
@@ -38,7 +39,7 @@ def serve(wanted: dict[str, Any]) -> int:
         die_at(int(wanted["write"]), wanted["side"], tuple(wanted.get("threads") or OF_A_RUN))
     if wanted.get("log") is not None:
         write_down(Path(wanted["log"]), tuple(wanted.get("threads") or OF_A_RUN))
-    service = app.service(tell=lambda _event: None, concurrency=2, drain_s=wanted.get("drain_s", 0))
+    service = service_of(app, tell=lambda _event: None, concurrency=2, drain_s=wanted.get("drain_s", 0))
     signal.signal(signal.SIGTERM, lambda *_: service.stop())
     code = service.run()
     app.close()

@@ -69,7 +69,7 @@ class Rig:
     def execute(self, taken: TakenRun, replies: Sequence[Any] = (), cancel: Flag | None = None) -> Outcome:
         self.model = ScriptedModel(list(replies))
         self.app.model = self.model
-        return self.app.runner.execute(taken, cancel or Halt(), self._note)
+        return self.app.running.runner.execute(taken, cancel or Halt(), self._note)
 
     def __enter__(self) -> Rig:
         self.events: list[tuple[str, dict[str, Any]]] = []

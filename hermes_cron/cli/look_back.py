@@ -59,7 +59,7 @@ def carried_out(state: Cli, run_id: str) -> tuple[Sequence[Mapping[str, Any]], b
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    state.app.send_now(run_id)
+    state.app.messages.send_now(run_id)
     return rows, cancel.is_set()
 
 

@@ -140,7 +140,7 @@ def retry(word: str = typer.Argument(..., metavar="ID", help="The message, for i
             raise typer.Exit(1)
     now = state.clock.now()
     state.app.store.write(lambda conn: outbox.retry(conn, number, now))
-    (view,) = state.app.send_now(number)
+    (view,) = state.app.messages.send_now(number)
     if view.state in {DeliveryState.FAILED, DeliveryState.UNKNOWN}:
         raise NotDelivered(
             f"{view.id} to {view.target}: {output.one_line(view.error or view.state)}",

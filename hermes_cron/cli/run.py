@@ -172,7 +172,7 @@ def foreground(state: Cli, start: Start) -> int:
         interrupted = _follow(state, run_id, start, progress)
     else:
         interrupted, run_id = _here(state, start, progress)
-    state.app.send_now(run_id)
+    state.app.messages.send_now(run_id)
     code = run_result.show(state, state.app.runs.row(run_id))
     if interrupted:
         return _CTRL_C

@@ -69,10 +69,13 @@ def serve(
         bool, typer.Option("--no-watch", help="Look at the folders now and then instead of watching them.")
     ] = False,
 ) -> None:
+    from hermes_cron.wiring.serving import service as service_of
+
     state = cli()
     app_ = state.app if clock_file is None else state.app_with(_clock_of(state, clock_file))
     teller = _Teller(state)
-    service = app_.service(
+    service = service_of(
+        app_,
         tell=teller.tell,
         concurrency=concurrency,
         drain_s=drain,

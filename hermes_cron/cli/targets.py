@@ -149,7 +149,7 @@ def list_targets() -> None:
 @app.command("show", help="One target; secrets are not shown.")
 def show(name: str = _NAME) -> None:
     state = cli()
-    config = state.app.targets.config(name)
+    config = state.app.messages.targets.config(name)
     if state.json:
         state.emit_json(_config_json(config))
         return
@@ -160,7 +160,7 @@ def show(name: str = _NAME) -> None:
 @app.command("test", help="Send a test line now and say what came back.")
 def send_test(name: str = _NAME) -> None:
     state = cli()
-    answer = _try(state, state.app.targets.config(name), {})
+    answer = _try(state, state.app.messages.targets.config(name), {})
     _require_sent(state, name, answer)
     if state.json:
         state.emit_json({"name": name, "sent": True, "answer": answer.text})
@@ -171,7 +171,7 @@ def send_test(name: str = _NAME) -> None:
 @app.command("remove", help="Forget a target and its secrets; refuses while a job names it.")
 def remove(name: str = _NAME) -> None:
     state = cli()
-    config = state.app.targets.config(name)
+    config = state.app.messages.targets.config(name)
     places = uses(state, name)
     if places and not state.yes:
         if not state.is_terminal:
@@ -220,7 +220,7 @@ def _try(state: Cli, config: TargetConfig, secrets: dict[str, str]) -> Answer:
         job="targets test",
         created_at=state.clock.now(),
     )
-    answer = state.app.try_target(config, secrets).send(message)
+    answer = state.app.messages.try_target(config, secrets).send(message)
     # a receiver may repeat its address or a key, and those of a new target are in no vault yet
     return replace(answer, text=output.one_line(Redactor(secrets).redact(state.app.redact(answer.text))))
 

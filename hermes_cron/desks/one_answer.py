@@ -40,7 +40,7 @@ def means(app: App, model: str) -> Means:
         name=model,
         parameters=said.parameters,
         open_journal=begin,
-        purse=app.purse,
+        purse=app.running.purse,
         timeout_s=said.timeout_s,
     )
 

@@ -124,7 +124,7 @@ class ReviewDesk:
                 run_command=run_command,
                 redact=app.redact,
                 model_timeout_s=model.timeout_s,
-                compaction=app.compaction(settings),
+                compaction=app.running.compaction(settings),
                 iterations=settings.learning.review_iterations,
             )
         )
@@ -157,4 +157,4 @@ class ReviewDesk:
         from hermes_cron.store.spending import Payer
 
         payer = Payer(run_id=taken.run_id, fence=taken.fence, job_uid=taken.job_uid, review=taken.number)
-        return self._app.purse_of(payer, taken.job.limits)
+        return self._app.running.purse_of(payer, taken.job.limits)

@@ -67,7 +67,7 @@ class RunDesk:
         from hermes_cron.scheduler.by_hand import Here, run_here
 
         def execute(taken: TakenRun, flag: Flag) -> Outcome:
-            return self._app.runner.execute(taken, flag, emit)
+            return self._app.running.runner.execute(taken, flag, emit)
 
         here = Here(
             home=self._app.home,
@@ -86,7 +86,7 @@ class RunDesk:
         from hermes_cron.store.takes import of_now
 
         now_held = replace(start, job=of_now(start.job, self._app.home_limits))
-        return preview(self._app.runner, now_held, now=self._app.clock.now())
+        return preview(self._app.running.runner, now_held, now=self._app.clock.now())
 
     def row(self, word: str) -> dict[str, Any]:
         """A run by id or beginning of it. Raises ``NotFound``, ``NameAmbiguous``."""

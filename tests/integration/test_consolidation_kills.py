@@ -75,7 +75,7 @@ def goes_on(root: Path, answer: Any = ANSWER) -> Callable[[], Callable[[], None]
         def do() -> None:
             taken = rig._take(run_id)
             rig.app.model = ScriptedModel([answer] * 6)
-            outcome = rig.app.runner.execute(taken, Halt())
+            outcome = rig.app.running.runner.execute(taken, Halt())
             rig.app.store.write(lambda conn: endings.end(conn, taken, outcome, rig.clock.now()))
 
         return do

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from hermes_cron.domain.job import LIMITS, Keep, Limits
 from hermes_cron.home import Home
-from hermes_cron.ports import Checks, Clock, Emit, ExternalMemory, Model, Target
+from hermes_cron.ports import Clock, ExternalMemory, Model
 from hermes_cron.settings import Settings
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from hermes_cron.databases.registry import DatabaseRegistry
-    from hermes_cron.delivery.registry import TargetRegistry
     from hermes_cron.desks.consolidation import ConsolidationDesk
     from hermes_cron.desks.curator import CuratorDesk
     from hermes_cron.desks.history import HistoryDesk
     from hermes_cron.desks.learning import LearningDesk
     from hermes_cron.desks.memory import MemoryDesk
+    from hermes_cron.desks.messages import MessageDesk
     from hermes_cron.desks.metrics import MetricsDesk
     from hermes_cron.desks.recall import RecallDesk
     from hermes_cron.desks.reviews import ReviewDesk
@@ -35,48 +33,33 @@ if TYPE_CHECKING:
     from hermes_cron.desks.sessions import SessionDesk
     from hermes_cron.desks.skill_reading import SkillReading
     from hermes_cron.desks.skills import SkillDesk
-    from hermes_cron.domain.command import Flag, ProcessGroup
-    from hermes_cron.domain.database import DatabaseConfig
-    from hermes_cron.domain.earlier import Report
+    from hermes_cron.domain.command import Flag
     from hermes_cron.domain.event import Event, SecurityFinding
     from hermes_cron.domain.file_edit import Edits
     from hermes_cron.domain.job import Job
     from hermes_cron.domain.run import Outcome, TakenRun
-    from hermes_cron.domain.target import TargetConfig
-    from hermes_cron.domain.transcript import Header, Message, Usage
+    from hermes_cron.domain.transcript import Usage
     from hermes_cron.experience.skill_index import SkillIndexer
     from hermes_cron.experience.skills import Readings, Root, SkillLibrary
     from hermes_cron.jobs.files import JobFiles
     from hermes_cron.jobs.load import Known
-    from hermes_cron.jobs.watch import Watcher
     from hermes_cron.models.endpoint import Endpoint
     from hermes_cron.models.prices import Prices
-    from hermes_cron.models.windows import Windows
-    from hermes_cron.observe.exporter import Exporter
-    from hermes_cron.ports import Journal, Purse
-    from hermes_cron.runner.compacting import Compaction
-    from hermes_cron.runner.prompt import LastRun, Remembered
     from hermes_cron.runner.route import Route
-    from hermes_cron.runner.runner import PlaybookProgram, Runner
     from hermes_cron.scheduler.owners import Living
-    from hermes_cron.scheduler.sending import Sender
-    from hermes_cron.scheduler.service import Notifier, Service
-    from hermes_cron.scheduler.timers import Wakes
     from hermes_cron.snapshots.repository import SnapshotRepository
     from hermes_cron.store.engine import Store
     from hermes_cron.store.jobs import Source, Synced, Understood
-    from hermes_cron.store.outbox import DeliveryView
-    from hermes_cron.store.spending import Payer
     from hermes_cron.tools.registry import Registry
     from hermes_cron.upgrade import Upgrade
     from hermes_cron.vault.vault import Vault
+    from hermes_cron.wiring.running import Running
 
 Action = Callable[["TakenRun", "Flag"], "Outcome"]
 
 _PRODUCTS = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
 
 
-_WINDOW_S = 5.0
 _SKILLS_S = 1.0  # well below the two seconds in which an edit is promised to be seen
 
 
@@ -85,6 +68,7 @@ class App:
 
     ``actions`` are run by jobs with ``action:`` in place of ours; ``language`` is the one reports are written in when a
     job's own words do not say. ``person`` gives the login name behind a command, for the history.
+    ``emit`` is told every event; nobody hears it until a scheduler begins.
     """
 
     def __init__(
@@ -106,11 +90,10 @@ class App:
         self._skills_read: tuple[float, SkillLibrary | None] = (0.0, None)
         self._settings_read: tuple[tuple[int, int, int] | None, Settings] = (None, settings)
         self._prices: tuple[Settings, Prices] | None = None
-        self._runner: tuple[Settings, Runner] | None = None
         self._model: tuple[Endpoint, Model] | None = None
         self._tools: tuple[object, Registry] | None = None
         self._finding_tools = threading.Lock()
-        self._emit: Callable[[Event], None] = lambda _: None
+        self.emit: Callable[[Event], None] = lambda _: None
 
     @property
     def settings_now(self) -> Settings:
@@ -257,8 +240,9 @@ class App:
     def databases(self) -> DatabaseRegistry:
         """The databases that config.toml names: one added a moment ago is known to a scheduler."""
         from hermes_cron.databases.registry import DatabaseRegistry
+        from hermes_cron.wiring.lookups import AsItIs
 
-        configs = _AsItIs(lambda: self.settings_now.databases)
+        configs = AsItIs(lambda: self.settings_now.databases)
         return DatabaseRegistry(configs=configs, resolve=self.vault.resolve, root=self.home.root)
 
     @property
@@ -306,14 +290,15 @@ class App:
     def known(self, *, strict: bool = True) -> Known:
         """What a job file may mention. ``strict`` for ``add``, ``edit`` and ``check``: names must exist."""
         from hermes_cron.jobs.load import Known
+        from hermes_cron.wiring.lookups import Asked
 
         names: dict[str, Collection[str]] = {}
         if strict:
             names = {
-                "skills": _Asked(lambda: (*self.skills.names(), *self.skills.former_names())),
-                "tools": _Asked(self._tool_words),
+                "skills": Asked(lambda: (*self.skills.names(), *self.skills.former_names())),
+                "tools": Asked(self._tool_words),
                 "targets": frozenset(self.settings_now.targets),
-                "jobs": _Asked(self.jobs.names),
+                "jobs": Asked(self.jobs.names),
             }
         return Known(
             databases=frozenset(self.settings_now.databases),
@@ -346,9 +331,9 @@ class App:
         """The job files as the store takes them in."""
         from hermes_cron.store.jobs import Source
 
-        return Source(folder=self.jobs, parse=self._understand, tell=lambda: self.settings_now.security_notify)
+        return Source(folder=self.jobs, parse=self.understand, tell=lambda: self.settings_now.security_notify)
 
-    def _understand(self, data: bytes, file_name: str, now: datetime) -> Understood:
+    def understand(self, data: bytes, file_name: str, now: datetime) -> Understood:
         from hermes_cron.jobs.understand import understand
         from hermes_cron.store.jobs import Understood
 
@@ -449,105 +434,6 @@ class App:
         if program is not None and route.skill is not None:
             database_for(program, route.database, skill=route.skill.name, job=job)
 
-    # --- running ---------------------------------------------------------------------------------------------------
-
-    @property
-    def runner(self) -> Runner:
-        """What executes owned runs, with the model that config.toml names now."""
-        settings, made = self.settings_now, self._runner
-        if made is None or made[0] is not settings:
-            self._runner = made = settings, self._make_runner(settings)
-        return made[1]
-
-    def _make_runner(self, settings: Settings) -> Runner:
-        from hermes_cron.domain.session import Lookup
-        from hermes_cron.environments.local import run as run_command
-        from hermes_cron.runner.runner import Parts, Runner
-        from hermes_cron.settings import command_environment
-
-        model = settings.model
-        return Runner(
-            Parts(
-                home=self.home,
-                clock=self.clock,
-                databases=self.databases,
-                targets=lambda: self.settings_now.targets,
-                library=self.read_skills,
-                registry=lambda: self.tools,
-                model=lambda: self.model,
-                default_model=model.name,
-                parameters=model.parameters,
-                playbooks=_Playbooks(self.language),
-                open_journal=self._open_journal,
-                resume_journal=self._resume_journal,
-                purse=self.purse,
-                checks=self.checks,
-                keep_pins=self._keep_pins,
-                note_group=self._note_group,
-                drift=self._drift,
-                note_security=self.note_security,
-                last_run=self._last_run,
-                earlier=self._earlier,
-                remember=self._remember,
-                run_command=run_command,
-                base_env=command_environment(),
-                redact=self.redact,
-                model_timeout_s=model.timeout_s,
-                actions=self.actions,
-                sessions=Lookup(search=self.sessions.search, around=self.sessions.around),
-                doors=self.learning.doors,
-                compaction=self.compaction(settings),
-            )
-        )
-
-    def compaction(self, settings: Settings) -> Compaction:
-        """What keeps sessions within their models' windows."""
-        from hermes_cron.agent.fitting import Window
-        from hermes_cron.context_engines import engine
-        from hermes_cron.domain.compaction import Ends
-        from hermes_cron.runner.compacting import Compaction
-
-        said = settings.compaction
-        return Compaction(
-            engine=partial(engine, said.engine),
-            window=Window(
-                of=self.window_of,
-                learn=self.windows.learn,
-                ask=self._ask_window,
-                soft_percent=said.at_percent,
-                hard_percent=said.hard_percent,
-            ),
-            ends=Ends(head=said.keep_head, tail=said.keep_tail),
-            auxiliary=settings.model.auxiliary,
-            doors=partial(self.learning.doors, actor="flush"),
-        )
-
-    def window_of(self, model: str) -> int:
-        """How many tokens a model reads at once, as far as is known."""
-        said = self.settings_now.model
-        return self.windows.of(model, configured=said.window, of=said.name)
-
-    def _ask_window(self, model: str) -> None:
-        """The server may list what it reads; asked once, and only where nobody else knows."""
-        from hermes_cron.errors import ModelError
-        from hermes_cron.models.openai_compatible import OpenAICompatible
-
-        client = self.model
-        if self.settings_now.model.window is not None or not self.windows.guessed(model):
-            return
-        tokens = None
-        if isinstance(client, OpenAICompatible):
-            with suppress(ModelError):  # that it has no list, or none just now, is no fault of the run
-                tokens = client.window(model, timeout_s=_WINDOW_S)
-        self.windows.offered(model, tokens)
-
-    @cached_property
-    def windows(self) -> Windows:
-        """What models read at once, and what their servers said of it while this process lives."""
-        from hermes_cron.models.windows import Windows
-
-        return Windows()
-
     @property
     def prices(self) -> Prices:
         """What models cost: config.toml's own prices as they are now, then the shipped table."""
@@ -557,54 +443,6 @@ class App:
         if made is None or made[0] is not settings:
             self._prices = made = settings, Prices(settings.prices)
         return made[1]
-
-    def purse(self, taken: TakenRun) -> Purse | None:
-        """What a language model's calls of this run are paid from, under the caps of now; None where none holds."""
-        from hermes_cron.store.spending import Payer
-
-        return self.purse_of(Payer(run_id=taken.id, fence=taken.fence, job_uid=taken.job_uid), taken.job.limits)
-
-    def purse_of(self, payer: Payer, limits: Limits) -> Purse | None:
-        """The same for whoever pays."""
-        from hermes_cron.domain.money import caps
-        from hermes_cron.store.spending import StorePurse
-
-        held = caps(limits, self.settings_now.budget)
-        if not held:
-            return None
-        return StorePurse(
-            self.store,
-            self.clock,
-            payer=payer,
-            caps=held,
-            tariff=self.prices.price,
-            zone=ZoneInfo(self.settings.timezone),
-        )
-
-    def _open_journal(self, taken: TakenRun, header: Header, messages: Sequence[Message] = ()) -> Journal:
-        from hermes_cron.store.journal import SqlJournal
-
-        return SqlJournal.begin(
-            self.store, self.clock, run_id=taken.id, fence=taken.fence, header=header, messages=messages
-        )
-
-    @cached_property
-    def checks(self) -> Checks:
-        """What judges whether a run did what it says."""
-        from hermes_cron.checks.judge import OutcomeChecks
-        from hermes_cron.environments.local import run as run_command
-
-        return OutcomeChecks(databases=self.databases, run_command=run_command)
-
-    def _keep_pins(self, taken: TakenRun, text: str) -> None:
-        from hermes_cron.store.pins import pin
-
-        self.store.write(lambda conn: pin(conn, taken.id, taken.fence, text))
-
-    def _note_group(self, taken: TakenRun, group: ProcessGroup) -> None:
-        from hermes_cron.store.pins import note_group
-
-        self.store.write(lambda conn: note_group(conn, taken.id, taken.fence, group))
 
     def note_security(self, findings: Sequence[SecurityFinding]) -> None:
         """Make known what the scanner found: rows, counter, a message of what was blocked, and a line in a scheduler's
@@ -616,211 +454,7 @@ class App:
         if findings:
             self.wake()  # a scheduler sends what is told of it
         for finding in findings:
-            self._emit(finding)
-
-    def _drift(self, taken: TakenRun) -> str | None:
-        """How the checks of the job's file differ from those that the run was queued with; None when they do not."""
-        from hermes_cron.errors import NotFound
-        from hermes_cron.store.pins import queued_at
-
-        if taken.job_uid is None:
-            return None
-        try:
-            data = self.jobs.read(taken.job.name)
-        except NotFound:
-            now = "the job has no file now"
-        else:
-            found = self._understand(data, f"{taken.job.name}.md", self.clock.now())
-            if found.job is not None and found.job.checks == taken.job.checks:
-                return None
-            now = "the job file is broken now" if found.job is None else "the job file's checks are others now"
-        with self.store.read() as conn:
-            queued = queued_at(conn, taken.id)
-        return f"judged by the revision of {queued:%Y-%m-%d %H:%M:%S} UTC: {now}"
-
-    def _resume_journal(self, taken: TakenRun) -> Journal:
-        from hermes_cron.store.journal import SqlJournal
-
-        if taken.session is None:
-            raise ValueError("the run has no session to go on with")
-        return SqlJournal.open(self.store, self.clock, run_id=taken.id, fence=taken.fence, session_id=taken.session)
-
-    def _last_run(self, taken: TakenRun) -> LastRun:
-        from hermes_cron.runner import outputs
-        from hermes_cron.runner.prompt import LastRun
-        from hermes_cron.store.last import last_ended
-
-        if taken.job_uid is None:
-            return LastRun()
-        with self.store.read() as conn:
-            last = last_ended(conn, taken.job_uid)
-        if last is None:
-            return LastRun()
-        return LastRun(
-            run_id=last["id"],
-            scheduled_at=last["scheduled_at"],
-            started_at=last["started_at"],
-            ended_at=last["ended_at"],
-            state=last["state"],
-            output=outputs.read(self.home, last["output_path"]),
-            result=last["result"],
-            result_at=last["result_at"],
-        )
-
-    def _earlier(self, taken: TakenRun) -> Sequence[Report]:
-        from hermes_cron.desks.reports import asked_for
-
-        return asked_for(self, taken)
-
-    def _remember(self, taken: TakenRun, route: Route, tools: Collection[str]) -> Remembered:
-        from hermes_cron.desks.remembered import remembered
-
-        return remembered(self, taken, route, tools)
-
-    # --- serving ---------------------------------------------------------------------------------------------------
-
-    def service(
-        self,
-        *,
-        tell: Callable[[Event], None],
-        concurrency: int | None = None,
-        drain_s: float = 30,
-        watch: bool = True,
-        notifier: Notifier | None = None,
-    ) -> Service:
-        """A scheduler for this home; the runner is imported when the first run starts. ``tell`` sees every event."""
-        from hermes_cron.jobs.watch import signature
-        from hermes_cron.keep_hand_edits import elsewhere
-        from hermes_cron.observe import logs
-        from hermes_cron.scheduler.housekeeping import housekeep
-        from hermes_cron.scheduler.indexing import Indexer
-        from hermes_cron.scheduler.keeping import Keeper
-        from hermes_cron.scheduler.service import NOBODY, Plan, Service
-
-        emit = self._emit = logs.begin(logs.LogFile(self.home.logs), self.clock, self.redact, tell=tell)
-        sender = self.sender(emit)
-        return Service(
-            Plan(
-                store=self.store,
-                source=self.source,
-                clock=self.clock,
-                owners=self.home.owners,
-                execute=self._execute,
-                end_group=_end_group,
-                emit=emit,
-                concurrency=concurrency or self.settings.concurrency,
-                window=self.catch_up_window,
-                drain_s=drain_s,
-                watch=partial(self._watch, emit) if watch else None,
-                signature=lambda: signature(self.home.jobs),
-                housekeep=lambda now: housekeep(self.store, self.home, keep=self.home_keep, emit=emit, now=now),
-                sender=sender,
-                keeper=Keeper(lambda: elsewhere(self.home.root, self.clock.now()), self.home.unfinished_change, emit),
-                indexer=Indexer(self._put_in),
-                exporter=self._exporter(),
-                notifier=notifier or NOBODY,
-                answer_within=self.answer_within,
-                limits=lambda: self.home_limits,
-                reviewer=self.reviews.reviewer(emit, ended=sender.kick),
-                nudge=lambda: self.reviews.nudge,
-            )
-        )
-
-    def _exporter(self) -> Exporter | None:
-        """None where config.toml says off."""
-        from hermes_cron.observe.exporter import Exporter
-
-        listen = self.settings.metrics_listen
-        return None if listen == "off" else Exporter(listen, self.metrics.text)
-
-    def _execute(self, taken: TakenRun, cancel: threading.Event) -> Outcome:
-        """Asks for the runner at the first run: an idle service needs neither agent nor tools."""
-        return self.runner.execute(taken, cancel)
-
-    def _put_in(self, enough: Callable[[], bool]) -> bool:
-        """Opens the index when its time has come, not with the service."""
-        return self.sessions.put_in(enough)
-
-    def _watch(self, emit: Callable[[Event], None], wakes: Wakes) -> Watcher:
-        from hermes_cron.domain.event import WatchFailed
-        from hermes_cron.jobs.watch import Watcher
-        from hermes_cron.scheduler.timers import Wake
-
-        self.home.run.mkdir(parents=True, exist_ok=True)
-        return Watcher(
-            self.home.jobs,
-            self.home.wake,
-            on_files=lambda: wakes.put(Wake.FILES),
-            on_store=lambda: wakes.put(Wake.STORE),
-            on_failed=lambda error, poll_s: emit(WatchFailed(error=error, poll_s=poll_s)),
-        )
-
-    # --- messages --------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def targets(self) -> TargetRegistry:
-        """Where messages may go, as config.toml says now: a target added a moment ago is known to a scheduler."""
-        from hermes_cron.delivery.registry import TargetRegistry
-
-        return TargetRegistry(
-            home=self.home,
-            clock=self.clock,
-            configs=lambda: self.settings_now.targets,
-            resolve=self.vault.resolve,
-        )
-
-    def try_target(self, config: TargetConfig, secrets: Mapping[str, str]) -> Target:
-        """A target that may not be saved yet; ``secrets`` are values by the names that the vault will have."""
-        from hermes_cron.delivery.registry import TargetRegistry
-
-        def resolve(reference: str) -> str:
-            return secrets.get(reference.removeprefix("secret:")) or self.vault.resolve(reference)
-
-        return TargetRegistry(home=self.home, clock=self.clock, configs=dict, resolve=resolve).made(config)
-
-    def sender(self, emit: Callable[[Event], None], *, only: str | int | None = None) -> Sender:
-        """What sends the messages of the outbox; ``only`` those of a run, or the one with a number."""
-        from hermes_cron.scheduler.sending import Post, Sender
-
-        return Sender(
-            Post(
-                store=self.store,
-                clock=self.clock,
-                owners=self.home.owners,
-                targets=self.targets,
-                redact=self.redact,
-                emit=emit,
-                only=only,
-            )
-        )
-
-    def send_now(self, only: str | int, *, limit_s: float = 30.0) -> list[DeliveryView]:
-        """Each message of a run, or the one with a number, is tried once, by a living scheduler or here; what became of
-        them.
-
-        A message that is tried again later is still ``queued`` then, and so is one that took longer than ``limit_s``.
-        """
-        from hermes_cron.scheduler.owners import Owner
-        from hermes_cron.store import outbox
-
-        def views() -> list[DeliveryView]:
-            with self.store.read() as conn:
-                return [outbox.one(conn, only)] if isinstance(only, int) else outbox.of_runs(conn, [only]).get(only, [])
-
-        if not any(view.untried for view in views()):
-            return views()
-        if self.serving():
-            self.wake()
-            end = monotonic() + limit_s
-            while monotonic() < end and any(view.untried for view in views()):
-                sleep(0.05)
-            return views()
-        with Owner(self.home.owners, kind="run", started_at=self.clock.now()) as owner:
-            sender = self.sender(lambda _: None, only=only)
-            sender.start(owner.name)
-            sender.flush(limit_s)
-            sender.stop()
-        return views()
+            self.emit(finding)
 
     # --- runs by hand, and what people look at ---------------------------------------------------------------------
 
@@ -929,6 +563,20 @@ class App:
 
         return MetricsDesk(self)
 
+    @cached_property
+    def running(self) -> Running:
+        """What runs are executed with."""
+        from hermes_cron.wiring.running import Running
+
+        return Running(self)
+
+    @cached_property
+    def messages(self) -> MessageDesk:
+        """Where messages go, and the outbox."""
+        from hermes_cron.desks.messages import MessageDesk
+
+        return MessageDesk(self)
+
     def close(self) -> None:
         """Ends what was opened."""
         opened = self.__dict__
@@ -941,88 +589,3 @@ def settle(home: Home, clock: Clock) -> None:
     from hermes_cron.snapshots.repository import SnapshotRepository
 
     SnapshotRepository(home.root, clock, wait_s=2.0).settle()
-
-
-def _end_group(pgid: int, started: str, boot_id: str) -> None:
-    from hermes_cron.domain.command import ProcessGroup
-    from hermes_cron.environments.processes import end_group
-
-    end_group(ProcessGroup(pgid=pgid, started=started, boot_id=boot_id))
-
-
-class _AsItIs(Mapping[str, "DatabaseConfig"]):
-    """A table of config.toml, looked up anew at each question."""
-
-    def __init__(self, now: Callable[[], Mapping[str, DatabaseConfig]]) -> None:
-        self._now = now
-
-    def __getitem__(self, name: str) -> DatabaseConfig:
-        return self._now()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._now())
-
-    def __len__(self) -> int:
-        return len(self._now())
-
-
-class _Asked(Collection[str]):
-    """Names that are looked up when the first one is asked for: most jobs name no tool, and importing all costs."""
-
-    def __init__(self, names: Callable[[], Collection[str]]) -> None:
-        self._look_up = names
-
-    @cached_property
-    def _names(self) -> Collection[str]:
-        return self._look_up()
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-class _Playbooks:
-    """Playbooks as the runner sees them; ``language`` for jobs whose own words do not say."""
-
-    def __init__(self, language: str) -> None:
-        self._language = language
-
-    def program(self, route: Route, job: Job, *, now: datetime, last: LastRun) -> PlaybookProgram:
-        from hermes_cron.models.playbook.inputs import Inputs, database_for, header, last_of
-        from hermes_cron.models.playbook.load import load
-        from hermes_cron.runner.runner import PlaybookProgram
-
-        if route.playbook is None or route.skill is None:
-            raise ValueError("the route has no playbook")
-        program = load(route.playbook)
-        database = database_for(program, route.database, skill=route.skill.name, job=job)
-        inputs = Inputs(
-            skill=route.skill.name,
-            program=program,
-            language=_language_of(job) or self._language,
-            database=database,
-            engine=None if database is None else route.engine,
-            zone=job.timezone,
-            now=now,
-            last=last_of(last.result, last.result_at, skill=route.skill.name, database=database),
-        )
-        return PlaybookProgram(
-            data=header(inputs, job.playbook.params), model=inputs.model, tools=inputs.program.tools()
-        )
-
-    def model(self, emit: Emit) -> Model:
-        from hermes_cron.models.playbook.model import PlaybookModel
-
-        return PlaybookModel(emit)
-
-
-def _language_of(job: Job) -> str | None:
-    """The language of the prompt; None for a job without one."""
-    from hermes_cron.domain.schedule.phrase import language
-
-    return language(job.prompt) if job.prompt else None
