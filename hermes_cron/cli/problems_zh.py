@@ -67,6 +67,8 @@ _MESSAGES = (
     (r"nothing can be learned from run (\S+): no model runs it", r"运行 \1 不由模型执行，无法从中学习"),
     (r"nothing can be learned from run (\S+): it followed a playbook", r"运行 \1 由 playbook 执行，无法从中学习"),
     (r"nothing can be learned from run (\S+): its job says learn: off", r"运行 \1 的任务设置了 learn: off，不从中学习"),
+    (r"nothing can be learned from run (\S+): it summed up what a search found",
+     r"运行 \1 只是搜索结果的摘要，无法从中学习"),
     (r"nothing can be learned from run (\S+): no model answered in it", r"运行 \1 中没有模型的答复，无法从中学习"),
     (r"nothing was said of the run", "没有说要反馈什么"),
     (r"([\d,]+) characters are more than ([\d,]+)", r"\1 个字符，超过了 \2 个"),

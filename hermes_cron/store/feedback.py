@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert, select
 from hermes_cron.domain.job import Job, load_job
 from hermes_cron.domain.learning import Learn
 from hermes_cron.domain.review import Brief
-from hermes_cron.domain.run import RunState
+from hermes_cron.domain.run import Cause, RunState
 from hermes_cron.errors import Conflict, Usage
 from hermes_cron.store import nudges, reviews, views
 from hermes_cron.store.tables import FeedbackRow
@@ -46,9 +46,8 @@ def give(conn: Connection, run_id: str, words: str, *, by: str, now: datetime) -
     _refuse_unusable(words, run_id)
     job = load_job(row["spec"])
     if (why := reviews.why_not(conn, run_id)) is not None:
-        raise Conflict(
-            f"nothing can be learned from run {run_id}: {why}", hint=_hint(job, run_id, RunState(row["state"]))
-        )
+        hint = _hint(job, run_id, RunState(row["state"]), row["cause"])
+        raise Conflict(f"nothing can be learned from run {run_id}: {why}", hint=hint)
     values = {"run_id": run_id, "job_uid": row["job_uid"], "text": words.strip(), "by_whom": by, "at": now}
     number = int(conn.execute(insert(_feedback).values(values).returning(_feedback.c.number)).scalar_one())
     nudges.note_turn(conn, row["job_uid"], job)
@@ -75,9 +74,11 @@ def _refuse_unusable(words: str, run_id: str) -> None:
         raise Usage(f"{len(words):,} characters are more than {LONGEST:,}", hint="say it shorter, or in two parts")
 
 
-def _hint(job: Job, run_id: str, state: RunState) -> str:
+def _hint(job: Job, run_id: str, state: RunState, cause: str) -> str:
     if not state.ended:
         return f'hermes-cron runs steer {run_id} "TEXT"'
+    if cause == Cause.SEARCH:
+        return f"hermes-cron runs show {run_id}"
     if job.learn is Learn.OFF:
         return f"learn: auto in its file lets its next runs learn: hermes-cron edit {job.name}"
     return f"say it in the job: hermes-cron edit {job.name}"

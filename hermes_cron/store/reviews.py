@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, exists, func, inse
 from hermes_cron.domain.job import Job, Limits, Work, load_job
 from hermes_cron.domain.learning import Learn
 from hermes_cron.domain.review import Brief, Reviewed, ReviewState, TakenReview
-from hermes_cron.domain.run import RunState, TakenRun
+from hermes_cron.domain.run import Cause, RunState, TakenRun
 from hermes_cron.errors import Conflict, NotFound
 from hermes_cron.store import counters, nudges, spending
 from hermes_cron.store.ownership import ReviewClaim
@@ -66,6 +66,8 @@ def why_not(conn: Connection, run_id: str) -> str | None:
         return "it has not ended"
     if job.work is not Work.PROMPT:
         return "no model runs it"
+    if row["cause"] == Cause.SEARCH:
+        return "it summed up what a search found"
     if nudges.followed_a_playbook(conn, run_id, row["model"]):
         return "it followed a playbook"
     if job.learn is Learn.OFF:

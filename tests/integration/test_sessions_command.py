@@ -148,6 +148,10 @@ def test_what_was_found_is_summed_up_by_the_auxiliary_model_on_the_books(
     )
     used = json.loads(run_cli("usage", "--by", "phase", "--json").out)
     assert [(row["phase"], row["tokens"]["input"]) for row in used["lines"]] == [("summary", 1_000)]
+    summary = json.loads(run_cli("runs", "list", "--json").out)["runs"][0]["run_id"]
+    refused = run_cli("runs", "feedback", summary, "It was number 8.")
+    assert (refused.rc, "it summed up what a search found" in refused.err) == (5, True)
+    assert f"hermes-cron runs show {summary}" in refused.err
     again = json.loads(run_cli("sessions", "search", "walrus number 7", "--json").out)
     assert [hit["run_id"] for hit in again["hits"]] == [thirty[7]]  # what repeats others is not found
 
