@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_cron.domain.scan import Verdict
-from hermes_cron.errors import HermesCronError, NotFound
+from hermes_cron.errors import HermesCronError, NotFound, SkillFrontmatterError
 from hermes_cron.experience import frontmatter
 from hermes_cron.experience.skill_screen import screen
 from hermes_cron.experience.skills import SKILL_FILE
@@ -66,7 +66,7 @@ def skill_folders(path: Path) -> list[Path]:
 def _skill(folder: Path, check_playbook: CheckPlaybook) -> Iterator[Fault]:
     file = folder / SKILL_FILE
     try:
-        front = frontmatter.parse(frontmatter.decode(file.read_bytes(), str(file)), str(file))
+        front = frontmatter.parse(frontmatter.decode(_data(file), str(file)), str(file))
     except HermesCronError as error:
         yield _from_error(file, error)
     else:
@@ -79,6 +79,15 @@ def _skill(folder: Path, check_playbook: CheckPlaybook) -> Iterator[Fault]:
             check_playbook(playbook, str(playbook))
         except HermesCronError as error:
             yield _from_error(playbook, error)
+
+
+def _data(file: Path) -> bytes:
+    if not file.is_file():  # a pipe would be waited for
+        raise SkillFrontmatterError(f"{file}: no plain file")
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise SkillFrontmatterError(f"{file}: cannot be read: {error.strerror}") from error
 
 
 def _blocked(folder: Path) -> Iterator[Fault]:

@@ -358,7 +358,15 @@ def _scan(root: Root, readings: Readings) -> Iterator[Skill]:
         if any(entry.name == SKILL_FILE for entry in entries):
             yield readings.read(Path(name), root)
         elif depth < _MAX_DEPTH:
-            pending += [(e.path, depth + 1, e.is_symlink()) for e in entries if e.name[0] != "." and e.is_dir()]
+            pending += [(e.path, depth + 1, e.is_symlink()) for e in entries if e.name[0] != "." and _is_folder(e)]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Links that lead to each other, or that may not be followed, are an error of the system and no folder."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _lies_in(name: str, real_root: str) -> bool:

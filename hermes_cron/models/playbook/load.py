@@ -114,8 +114,12 @@ def load(path: Path, *, shown: str | None = None) -> Program:
     from ruamel.yaml.error import YAMLError
 
     where = shown or str(path)
+    if not path.is_file():  # a pipe would be waited for
+        raise PlaybookInvalid(f"{where}:1: no plain file")
     try:
         document = YAML(typ="rt").load(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise PlaybookInvalid(f"{where}:1: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise PlaybookInvalid(f"{where}:1: not UTF-8", hint="save as UTF-8") from error
     except YAMLError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,18 @@ def test_broken_yaml_and_a_broken_playbook_have_lines_too(tmp_path: Path) -> Non
     faults = _faults(folder, "---\nname: a\ndescription: `x`\n---\n")
     assert faults[0].startswith("SKILL.md:3: ")
     assert faults[1].startswith('playbook.yaml:3: unknown key "idd" in a step, did you mean "id"?')
+
+
+@pytest.mark.parametrize("name", ["SKILL.md", "playbook.yaml"])
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
+def test_what_is_no_plain_file_is_a_fault_and_nothing_waits_for_it(tmp_path: Path, name: str, kind: str) -> None:
+    _faults(tmp_path / "a", GOOD)
+    place = tmp_path / "a" / name
+    place.unlink(missing_ok=True)
+    if kind == "folder":
+        place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(name)
+    assert [str(fault) for fault in lint(tmp_path, _check)] == [f"{place}:1: no plain file"]

@@ -147,6 +147,10 @@ def test_c149_links_stay_inside_and_loops_end(tmp_path: Path) -> None:
     (root / "z").symlink_to(root)
     (root / "w").symlink_to(outside)
     (root / "inside").symlink_to(root / "real")
+    (root / "self").symlink_to("self")
+    (root / "there").symlink_to("back")
+    (root / "back").symlink_to("there")
+    (root / "nowhere").symlink_to("not-there")
     library = SkillLibrary([Root(path=root)])
 
     faults = {skill.name: type(skill.fault) for skill in library.all() if skill.fault is not None}
