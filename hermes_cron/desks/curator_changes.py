@@ -64,6 +64,7 @@ class Changes:
             raise Refused(f"{it.skill} cannot be merged into itself", hint="hermes-cron skills list")
         for name in (source.qualified, target.qualified):
             _refuse_pinned(home, name)
+            _refuse_unwritable(name)
         made = skill_merge.merged(source, target, it.details.get("body"))
         lines = self._written(home, target.qualified, target.state, made.state)
         jobs = tuple(self._rename(home, source, target))
@@ -176,6 +177,12 @@ def _refuse_pinned(home: HomeFiles, name: str) -> None:
     pins = home.read(_PINS)
     if pins is not None and name in skill_pins.names(pins.data):
         raise Refused(f"{name} is pinned: only a person changes it", hint=f"hermes-cron skills unpin {name}")
+
+
+def _refuse_unwritable(name: str) -> None:
+    """A line of redirects is two words."""
+    if name.split() != [name] or "#" in name:
+        raise Refused(f"{name!r} has a blank or # in it: no redirect can name it", hint="give its folder another name")
 
 
 def _operations(it: Intended) -> list[dict[str, Any]]:

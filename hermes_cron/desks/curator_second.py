@@ -67,24 +67,25 @@ def compositions(app: App, home: Home) -> tuple[Intended, ...]:
 
 
 def together(app: App, planned: Planned, more: Second) -> tuple[Intended, ...]:
-    """All that is intended: of two ways to one merge the one with a text, no skill in two changes that need a yes,
-    and nothing that a person did not want."""
-    by_rule = {_sign(it): it for it in planned.intended if it.asks}
-    by_model = {_sign(it): it for it in more.intended}
-    moved = {it.skill for it in planned.intended if it.kind is Move.ARCHIVE and not it.asks}
-    unwanted = _unwanted(app)
-    alone = app.settings_now.curator.policy == "auto"
+    """All that is intended: of two ways to one merge the one with a text, no skill in two changes that need a yes, so
+    that any of them may be answered first, and nothing that a person did not want."""
+    asked = {_sign(it): it for it in (*planned.intended, *more.intended) if it.asks}
+    unwanted, alone = _unwanted(app), app.settings_now.curator.policy == "auto"
     by_hand = {it.name for it in planned.home.skills if it.origin is not Origin.LEARNED}
     found = [it for it in planned.intended if not it.asks]
-    for sign, it in {**by_rule, **by_model}.items():
-        if sign in unwanted or {it.skill, it.into, *it.parts} & moved:
+    changed = {it.skill for it in found if it.kind is Move.ARCHIVE}
+    needed: set[str] = set()
+    for sign, it in asked.items():
+        needs = {*it.parts, *([it.into] if it.into is not None else [])}
+        if sign in unwanted or it.skill in changed | needed or needs & changed:
             continue
         if alone and it.kind is Move.MERGE and it.into in by_hand:
             why = f"{it.why}, which a person wrote: nothing is merged into it unasked (curator.policy auto)"
             found.append(replace(it, kind=Move.NOTE, asks=False, why=why))
             continue
         found.append(_with_jobs(app, it))
-        moved |= {it.skill} if it.kind in {Move.MERGE, Move.ARCHIVE} else set()
+        changed.add(it.skill)
+        needed |= needs
     return tuple(found)
 
 

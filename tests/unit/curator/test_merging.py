@@ -167,6 +167,12 @@ def test_what_is_no_merge(rig: Curated, source: str, into: str) -> None:
     assert rig.hashed() == before
 
 
+def test_a_folder_that_no_redirect_can_name_is_not_merged(rig: Curated) -> None:
+    rig.put("news/my radar/SKILL.md", skill("my-radar", "\n# R\n\nDo it.\n"))
+    with pytest.raises(Refused, match="no redirect can name it"):
+        rig.apply(merge("news/my radar"))
+
+
 def test_nothing_is_merged_into_a_pinned_skill(rig: Curated) -> None:
     rig.put(".pinned", f"{BRIEFING}\n")
     with pytest.raises(Refused, match="is pinned"):

@@ -320,6 +320,23 @@ def test_auto_does_at_most_so_many_in_a_night_in_one_commit_that_undo_curator_ta
     assert rig.files() == before
 
 
+def test_no_skill_is_in_two_changes_of_one_night(rig: Second) -> None:
+    """Whatever rules and model propose together: auto does all of it at once, in an order of its own."""
+    same = rig.text("news/radar")
+    for name in ("zebra", "alpha"):
+        rig.learned(f"news/{name}", same.partition("---\n")[2].partition("---\n")[2])
+    rig.used("alpha", ends=[True] * 3)
+    rig.set('[curator]\npolicy = "auto"\n')
+    rig.app.keep_hand_edits()
+
+    night = rig.plays(answer(merge("news/radar", "ops/backup"), patch("news/alpha", "Fetch.", "Fetch all.")))
+
+    assert night.outcome.state.value == "ok"
+    sources = [it["skill"] for it in night.record["changes"] if it["state"] == "done"]
+    assert len(sources) == len(set(sources)) > 0
+    assert not {it["into"] for it in night.record["changes"] if it["state"] == "done"} & set(sources)
+
+
 def test_auto_leaves_what_a_person_wrote_alone(rig: Second) -> None:
     rig.by_hand("news/mine")
     rig.set('[curator]\npolicy = "auto"\n')
