@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_cron.domain.event import Event, Level
+from hermes_cron.files import make_folder
 from hermes_cron.ports import Clock
 
 NAME = "serve.log"
@@ -40,7 +41,7 @@ class LogFile:
         self._kept = kept
         self._lock = threading.Lock()
         self._fd = -1
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
 
     def write(self, line: str) -> None:
         with self._lock, contextlib.suppress(OSError):  # a full disk must not stop the scheduler

@@ -18,6 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from hermes_cron.files import explained, make_folder
+
 SUFFIX = ".lock"
 Kind = Literal["serve", "once", "run"]
 
@@ -53,8 +55,12 @@ class Owner:
 
     def _claim(self) -> int:
         """The file appears under its name only once it is locked, so nobody sees an owner that looks dead."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(self._folder)
         draft = self._folder / f".{self.name}"
+        with explained(draft):
+            return self._made(draft)
+
+    def _made(self, draft: Path) -> int:
         fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
