@@ -404,8 +404,7 @@ class _Apply:
         if row is None:
             return
         names = {"name": read.name, "name_key": name_key(read.name), "file_name": read.file_name}
-        if self._taken(row["uid"], names["name_key"]):
-            self.done.broken.append((read.name, _TAKEN))
+        if self._is_taken(row["uid"], names["name_key"], read):
             return
         self._set(row["uid"], file_stat=read.stat, file_hash=read.hash, **names)
         if row["name"] != read.name:
@@ -428,8 +427,7 @@ class _Apply:
         if read is None or said is None:
             return
         key = name_key(read.name)
-        if self._taken("", key):
-            self.done.broken.append((read.name, _TAKEN))
+        if self._is_taken("", key, read):
             return
         uid = uuid.uuid4().hex
         row = {
@@ -515,6 +513,12 @@ class _Apply:
             .values(effective_until=at)
         )
 
-    def _taken(self, uid: str, key: str) -> bool:
-        held = select(_jobs.c.uid).where(_jobs.c.name_key == key, _jobs.c.removed_at.is_(None), _jobs.c.uid != uid)
-        return self.conn.execute(held).first() is not None
+    def _is_taken(self, uid: str, key: str, read: _Read) -> bool:
+        """By another file, which makes this one broken; or by this file, which somebody else has read meanwhile."""
+        held = select(_jobs.c.file_name).where(
+            _jobs.c.name_key == key, _jobs.c.removed_at.is_(None), _jobs.c.uid != uid
+        )
+        by = self.conn.execute(held).scalar()
+        if by is not None and by != read.file_name:
+            self.done.broken.append((read.name, _TAKEN))
+        return by is not None

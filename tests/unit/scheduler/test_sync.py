@@ -41,6 +41,24 @@ def test_a_touched_file_of_equal_content_changes_nothing(world: Any) -> None:
     assert revisions(world, "a") == [(1, "12:00", None)]
 
 
+def test_files_that_another_process_reads_at_the_same_moment_are_not_broken(world: Any) -> None:
+    """Two schedulers that start at once, or a command beside a scheduler."""
+    others: list[Any] = []
+
+    def meanwhile() -> None:
+        if not others:
+            others.append(None)
+            others[0] = world.sync()
+
+    for name in ("a", "b"):
+        world.write(name, "schedule: 0 9 * * *")
+    mine = world.sync(meanwhile=meanwhile)
+    assert others[0].added == ("a", "b")
+    assert not mine.anything, mine.broken
+    world.write("A", "schedule: 0 9 * * *")
+    assert world.sync().broken == (("A", "another job file has this name in another case or Unicode form"),)
+
+
 def test_a_rename_keeps_the_job(world: Any) -> None:
     world.write("a", "schedule: 0 9 * * *")
     world.sync()
