@@ -30,6 +30,17 @@ _CANNOT_EXCHANGE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.ENO
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
+def inside(path: Path, folder: Path) -> Path | None:
+    """Where a path leads, links followed, if that lies in the folder. None for what leads out of it or nowhere: links
+    in a circle, a name that no file system takes. What is not there yet may lie in it."""
+    try:
+        real = path.resolve()
+        real.exists()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return real if real.is_relative_to(folder.resolve()) else None
+
+
 def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Create or replace ``path``. ``mode`` None keeps the old file's, or follows the umask for a new one.
 

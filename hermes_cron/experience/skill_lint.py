@@ -5,6 +5,7 @@ Reading is lenient (skills.py); this is strict. Each fault has its file and line
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from hermes_cron.errors import HermesCronError, NotFound, SkillFrontmatterError
 from hermes_cron.experience import frontmatter
 from hermes_cron.experience.skill_screen import screen
 from hermes_cron.experience.skills import SKILL_FILE
+from hermes_cron.files import inside
 
 KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _NAME_CHARACTERS = 64
@@ -59,7 +61,7 @@ def skill_folders(path: Path) -> list[Path]:
     """The folder itself where it is a skill, else the skills below it; not what is archived there."""
     if (path / SKILL_FILE).is_file():
         return [path]
-    found = (file.parent for file in path.rglob(SKILL_FILE))
+    found = (Path(here) for here, folders, names in os.walk(path) if SKILL_FILE in folders or SKILL_FILE in names)
     return sorted(it for it in found if not any(part.startswith(".") for part in it.relative_to(path).parts))
 
 
@@ -173,8 +175,8 @@ def _body(file: Path, front: frontmatter.Front) -> Iterator[Fault]:
 
 
 def _reference(file: Path, line: int, target: str) -> Iterator[Fault]:
-    place = (file.parent / target).resolve()
-    if not place.is_relative_to(file.parent.resolve()):
+    place = inside(file.parent / target, file.parent)
+    if place is None:
         yield Fault(path=file, line=line, message=f"{target} lies outside the skill")
     elif not place.exists():
         yield Fault(path=file, line=line, message=f"there is no file {target}")

@@ -8,6 +8,7 @@ from hermes_cron.domain.clip import one_line
 from hermes_cron.errors import HermesCronError, NotFound, SkillEncodingError, SkillOutsideRoot
 from hermes_cron.experience.skill_screen import files_of
 from hermes_cron.experience.skills import SKILL_FILE, Skill, SkillLibrary
+from hermes_cron.files import inside
 
 _FILES = 100
 _FILE_BYTES = 1_048_576
@@ -43,8 +44,8 @@ def files(skill: Skill) -> list[str]:
 
 def file_text(skill: Skill, file: str) -> str:
     """Raises ``SkillOutsideRoot``, ``NotFound`` with the files that there are, ``SkillEncodingError`` for no text."""
-    place = (skill.folder / file).resolve()
-    if Path(file).is_absolute() or not place.is_relative_to(skill.folder.resolve()):
+    place = inside(skill.folder / file, skill.folder)
+    if Path(file).is_absolute() or place is None:
         raise SkillOutsideRoot(f"{file} lies outside of the skill {skill.name}", hint="a path below the skill's folder")
     if not place.is_file():
         there = ", ".join(files(skill)[:_FILES]) or "none but SKILL.md"

@@ -20,7 +20,7 @@ from hermes_cron.experience.skill_ops import Action, Operation
 from hermes_cron.experience.skill_screen import SkillFinding, screen
 from hermes_cron.experience.skill_state import FILE_BYTES, State, refuse_too_much
 from hermes_cron.experience.skills import SKILL_FILE
-from hermes_cron.files import explained
+from hermes_cron.files import explained, inside
 
 _TOLD = 5
 _BLOCKED = "blocked, "
@@ -98,7 +98,7 @@ def _staged(folder: Path, state: State) -> Path:
             place = folder / path
             place.parent.mkdir(parents=True, exist_ok=True)
             if file.link:
-                if (place.parent / os.fsdecode(file.data)).resolve().is_relative_to(folder.resolve()):
+                if inside(place.parent / os.fsdecode(file.data), folder) is not None:
                     place.symlink_to(os.fsdecode(file.data))
             else:
                 place.write_bytes(file.data if len(file.data) <= FILE_BYTES else b"")

@@ -26,6 +26,7 @@ from hermes_cron.errors import (
 )
 from hermes_cron.experience import frontmatter, matching, skill_pins, skill_redirects
 from hermes_cron.experience.skill_screen import SkillFinding, SkillScreens
+from hermes_cron.files import inside
 
 SKILL_FILE = "SKILL.md"
 ARCHIVE = ".archive"
@@ -283,8 +284,8 @@ def read(folder: Path, root: Root, *, read_bytes: Callable[[Path], bytes] = Path
     where = _shown(file, root)
     place = Skill(name=folder.name, folder=folder, category=category, bundled=root.bundled)
     try:
-        if file.is_symlink() and not file.resolve().is_relative_to(root.path.resolve()):
-            raise SkillOutsideRoot(f"{where}: links to {file.resolve()}, outside the skills folder; ignored")
+        if file.is_symlink() and inside(file, root.path) is None:
+            raise SkillOutsideRoot(f"{where}: links to {os.path.realpath(file)}, outside the skills folder; ignored")
         if file.exists() and not file.is_file():  # a pipe would be waited for
             raise SkillFrontmatterError(f"{where}: no plain file")
         data = read_bytes(file)

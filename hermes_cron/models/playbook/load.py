@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hermes_cron.errors import PlaybookInvalid
+from hermes_cron.files import inside
 from hermes_cron.models.playbook import lint
 from hermes_cron.models.playbook.program import (
     Expect,
@@ -139,8 +140,8 @@ def load(path: Path, *, shown: str | None = None) -> Program:
 
 def _template(folder: Path, name: str, *, where: str) -> str:
     """The text of a report template beside the playbook, so that a run's header holds all of its program."""
-    file = (folder / name).resolve()
-    if not file.is_relative_to(folder.resolve()) or not file.is_file():
+    file = inside(folder / name, folder)
+    if file is None or not file.is_file():
         raise PlaybookInvalid(f"{where}: no file {name} in the skill", hint="report: default, or a file.j2")
     return file.read_text(encoding="utf-8-sig")
 

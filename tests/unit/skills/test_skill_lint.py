@@ -55,6 +55,14 @@ def test_each_rule_has_its_line(tmp_path: Path, old: str, new: str, fault: str) 
     assert _faults(tmp_path / "a", GOOD.replace(old, new)) == [fault]
 
 
+def test_what_the_text_points_at_may_be_what_no_file_system_takes(tmp_path: Path) -> None:
+    (tmp_path / "a" / "references").mkdir(parents=True)
+    (tmp_path / "a" / "references" / "loop.md").symlink_to("loop.md")
+    faults = _faults(tmp_path / "a", GOOD.replace("Body", f"`references/loop.md`, `references/{'x' * 300}`"))
+    assert [fault.partition(": ")[0] for fault in faults] == ["SKILL.md:7"] * 2
+    assert all(fault.endswith(" lies outside the skill") for fault in faults)
+
+
 @pytest.mark.parametrize("name", ["A", "a_b", "-a", "a-", "a--b", "a" * 65, "a b"])
 def test_names(tmp_path: Path, name: str) -> None:
     assert any("lowercase" in fault for fault in _faults(tmp_path / name, GOOD.replace("name: a", f"name: {name}")))

@@ -61,11 +61,15 @@ def test_the_body_comes_first_with_a_list_of_files_then_each_file(rig: Rig) -> N
     assert view(rig, "deploy", "SKILL.md").startswith("---\nname: deploy\n")
 
 
-@pytest.mark.parametrize("file", ["../other/SKILL.md", "/etc/hostname", "out.md", "references/../../other/SKILL.md"])
+@pytest.mark.parametrize(
+    "file",
+    ["../other/SKILL.md", "/etc/hostname", "out.md", "references/../../other/SKILL.md", "loop.md", "a\0b", "x" * 300],
+)
 def test_nothing_outside_of_the_skill_is_read(rig: Rig, file: str) -> None:
     put(rig.home, "ops/other", body="secret plan\n")
     folder = put(rig.home, "ops/deploy")
     (folder / "out.md").symlink_to("/etc/hostname")
+    (folder / "loop.md").symlink_to("loop.md")
     assert error(view(rig, "deploy", file))["code"] == "SkillOutsideRoot"
     assert "out.md" not in view(rig, "deploy")
 

@@ -196,11 +196,11 @@ def test_c151_what_is_removed_is_not_kept(tmp_path: Path) -> None:
 def test_c149_a_skill_file_that_links_out_of_the_folder_is_not_read(tmp_path: Path) -> None:
     root = tmp_path / "skills"
     elsewhere = put(tmp_path / "elsewhere", "two", good("two"))
-    for name, target in (("out", elsewhere / "SKILL.md"), ("passwd", Path("/etc/passwd"))):
+    for name, target in (("out", elsewhere / "SKILL.md"), ("passwd", Path("/etc/passwd")), ("self", "SKILL.md")):
         (root / name).mkdir(parents=True)
         (root / name / "SKILL.md").symlink_to(target)
     found = SkillLibrary([Root(path=root)]).all()
-    assert [type(skill.fault) for skill in found] == [SkillOutsideRoot, SkillOutsideRoot]
+    assert [type(skill.fault) for skill in found] == [SkillOutsideRoot] * 3
     assert all(skill.body == "" for skill in found)
 
 
