@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,14 +17,17 @@ from zoneinfo import ZoneInfo
 
 from hermes_cron.desks import consolidation_report as report
 from hermes_cron.desks.consolidation_report import Facts, Record, Said
+from hermes_cron.desks.learned_back import TAKEN
 from hermes_cron.domain.job import LIMITS, Action, Job
 from hermes_cron.domain.learning import Author, Kind, Learn, LearnedState
 from hermes_cron.domain.run import Outcome, RunState
+from hermes_cron.domain.scan import Purpose, scan
 from hermes_cron.errors import Conflict
 from hermes_cron.experience import consolidation, how_to
 from hermes_cron.experience.consolidation import Done, Step, carried_out, partly_ended
 from hermes_cron.experience.consolidation_guard import Fault, Refusal, Rewrite, judged
 from hermes_cron.experience.memory import Target, shown
+from hermes_cron.store import learned
 
 if TYPE_CHECKING:
     from datetime import date
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from hermes_cron.agent.stop import LoopResult
     from hermes_cron.domain.command import Flag
     from hermes_cron.domain.file_edit import Drop, Put
+    from hermes_cron.domain.learning import Learned
     from hermes_cron.domain.run import TakenRun
     from hermes_cron.experience.how_to import Named
     from hermes_cron.snapshots.commits import Commit
@@ -50,11 +54,13 @@ _ERROR = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What follows from the files without a model. ``left`` are the entries that a model may tidy."""
+    """What follows from the files without a model. ``left`` are the entries that stay, ``open`` those of them that a
+    model may tidy."""
 
     today: date
     steps: Mapping[Target, tuple[Step, ...]]
     left: Mapping[Target, tuple[str, ...]]
+    open: Mapping[Target, tuple[str, ...]]
     faults: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -82,12 +88,16 @@ class ConsolidationDesk:
     # --- planning ---------------------------------------------------------------------------------------------------
 
     def draft(self) -> Draft:
-        """Reads the files; changes nothing. A file that cannot be read is left alone."""
+        """Reads the files; changes nothing. A file that cannot be read is left alone, and so are entries that a person
+        had back after a consolidation. What the scanner lets into no prompt is shown to no model."""
         app = self._app
         today = app.clock.now().astimezone(ZoneInfo(app.settings.timezone)).date()
-        moved = self._moved()
+        with app.store.read() as conn:
+            rows = learned.done(conn)
+        moved, back = self._moved(rows), _taken_back(rows)
         steps: dict[Target, tuple[Step, ...]] = {}
         left: dict[Target, tuple[str, ...]] = {}
+        free: dict[Target, tuple[str, ...]] = {}
         faults: dict[str, str] = {}
         for target in Target:
             kept = app.memory.kept(target)
@@ -95,20 +105,21 @@ class ConsolidationDesk:
                 faults[target.file] = kept.fault
                 continue
             entries = kept.memory.entries
-            steps[target] = consolidation.plan(entries, today, moved)
+            planned = consolidation.plan(entries, today, moved)
+            steps[target] = tuple(it for it in planned if back.isdisjoint(map(shown, it.sources)))
             left[target] = carried_out(target, entries, steps[target], kept.limit).after
-        return Draft(today=today, steps=steps, left=left, faults=faults)
+            free[target] = tuple(it for it in left[target] if shown(it) not in back and _may_be_read(it))
+        return Draft(today=today, steps=steps, left=left, open=free, faults=faults)
 
-    def _moved(self) -> dict[str, str]:
+    def _moved(self, rows: Iterable[Learned]) -> dict[str, str]:
         """Entries that a person let become skills, and the skill of each that has all of its facts."""
         from hermes_cron.experience.facts import missing
         from hermes_cron.experience.skills import SKILL_FILE
-        from hermes_cron.store import learned
 
-        with self._app.store.read() as conn:
-            rows = [row for row in learned.done(conn) if row.state is LearnedState.APPLIED and MOVES in row.details]
         found: dict[str, str] = {}
         for row in rows:
+            if row.state is not LearnedState.APPLIED or MOVES not in row.details:
+                continue
             try:
                 text = (self._app.home.skills / row.name / SKILL_FILE).read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError):
@@ -254,11 +265,14 @@ class ConsolidationDesk:
         for entry in self._methods():
             if len(found["proposed"]) == _MOST_METHODS:
                 break
+            key = f"method/{hashlib.sha256(entry.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}"
+            known = self._known(key)
+            if known is not None and known.run_id != taken.id:
+                continue
             text = how_to.skill_of(entry, names, named.get(entry))
-            number = None if found["dry"] else self._proposed(taken, entry, text)
-            if number is not None or found["dry"]:
-                names.add(text.name.rpartition("/")[2])
-                found["proposed"].append({"entry": shown(entry), "skill": text.name, "approval": number})
+            number = None if found["dry"] else self._proposed(taken, key, entry, text)
+            names.add(text.name.rpartition("/")[2])
+            found["proposed"].append({"entry": shown(entry), "skill": text.name, "approval": number})
         found["counts"]["proposed"] = len(found["proposed"])
 
     def _methods(self) -> list[str]:
@@ -266,14 +280,15 @@ class ConsolidationDesk:
         files = {target: self._app.memory.kept(target).memory.entries for target in Target}
         return [entry for target, entries in files.items() for entry in entries if how_to.is_method(entry, target)]
 
-    def _proposed(self, taken: TakenRun, entry: str, skill: how_to.SkillText) -> str | None:
-        """The question; None where it was asked before."""
+    def _known(self, key: str) -> Learned | None:
+        with self._app.store.read() as conn:
+            return learned.by_key(conn, key)
+
+    def _proposed(self, taken: TakenRun, key: str, entry: str, skill: how_to.SkillText) -> str:
+        """The question; a run that is gone on with has asked it once."""
         from hermes_cron.desks.lesson import Lesson
 
-        key = f"method/{hashlib.sha256(entry.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}"
         author = replace(_author(taken), learn=Learn.PROPOSE)
-        if (known := self._app.learning.happened(author, key)) is not None:
-            return f"a{known.approval}" if known.run_id == taken.id and known.approval is not None else None
         reason = "a way of working that lay in the memory"
         operation = {
             "action": "create", "name": skill.name, "reason": reason, "because": "asked", "content": skill.content,
@@ -301,12 +316,12 @@ class ConsolidationDesk:
         why_not = self._why_not(taken, draft, model)
         if model is None or why_not is not None:
             return Asked(said=Said(state=why_not or "none"))
-        text = self._app.redact(brief.message(draft.left, draft.today))
+        text = self._app.redact(brief.message(draft.open, draft.today))
         question = Question(system=brief.ORDER, text=text, phase=ACTOR)
         result = answered(taken, cancel, question, means(self._app, model))
         if result.stop is not StopReason.FINAL:
             return Asked(said=_failed(model, result.error or result.reason or str(result.stop)), result=result)
-        wanted = brief.understood(result.text, draft.left)
+        wanted = brief.understood(result.text, draft.open)
         if wanted.fault is not None:
             return Asked(said=_failed(model, wanted.fault), result=result)
         refused, steps = list(wanted.refused), dict[Target, tuple[Step, ...]]()
@@ -328,10 +343,10 @@ class ConsolidationDesk:
         """Why the model need not be asked."""
         if model is None:
             return "none"
-        methods = any(how_to.is_method(entry, target) for target, left in draft.left.items() for entry in left)
-        if max(map(len, draft.left.values()), default=0) < 2 and not methods:
+        methods = any(how_to.is_method(entry, target) for target, free in draft.open.items() for entry in free)
+        if max(map(len, draft.open.values()), default=0) < 2 and not methods:
             return "little"
-        return "unchanged" if self._last_seen(taken) == _digest(draft.left, model) else None
+        return "unchanged" if self._last_seen(taken) == _digest(draft.open, model) else None
 
     def _last_seen(self, taken: TakenRun) -> str | None:
         from hermes_cron.store.last import last_ended
@@ -350,7 +365,17 @@ class ConsolidationDesk:
         """For the next run: what the model has seen and left. A night on which it was of no use does not count."""
         if asked.said.state != "answered" or asked.said.name is None:
             return None
-        return json.dumps({"seen": _digest(self.draft().left, asked.said.name)})
+        return json.dumps({"seen": _digest(self.draft().open, asked.said.name)})
+
+
+def _taken_back(rows: Iterable[Learned]) -> frozenset[str]:
+    """Entries that a consolidation took away and a person had back: their word stands."""
+    undone = [row for row in rows if row.actor == ACTOR and row.kind is Kind.MEMORY and row.state in TAKEN]
+    return frozenset(line[2:] for row in undone for line in row.lines if line.startswith("- "))
+
+
+def _may_be_read(entry: str) -> bool:
+    return scan(shown(entry), Purpose.MEMORY).blocked is None
 
 
 def _after(facts: Facts, done: Sequence[Done]) -> Facts:
