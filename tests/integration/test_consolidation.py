@@ -401,6 +401,20 @@ def test_the_job_comes_with_init_runs_by_hand_and_is_taken_back(run_cli: RunCli,
     assert "Freeze until 2020-01-01" in (home.memories / "MEMORY.md").read_text(encoding="utf-8")
 
 
+def test_a_scheduler_does_it_at_half_past_three(run_cli: RunCli, tmp_path: Any) -> None:
+    home, clock = Home(tmp_path / "new"), tmp_path / "clock"
+    env = {"HERMES_CRON_TESTING": "1", "HERMES_CRON_CLOCK_FILE": str(clock)}
+    clock.write_text("2026-12-01T03:10:00+00:00")
+    assert run_cli("init", at=home, env=env).rc == 0
+    (home.memories / "MEMORY.md").write_text("a fact\n§\na fact\n", encoding="utf-8")
+    run_cli("pause", "nightly-curator", at=home, env=env)
+    clock.write_text("2026-12-01T03:30:05+00:00")
+    assert run_cli("serve", "--once", at=home, env=env).rc == 0
+    assert (home.memories / "MEMORY.md").read_text(encoding="utf-8") == "a fact\n"
+    (row,) = json.loads(run_cli("runs", "list", "--json", at=home, env=env).out)["runs"]
+    assert (row["job"], row["state"]) == ("consolidate-memory", "ok")
+
+
 def test_memory_consolidate_needs_no_job(run_cli: RunCli, home: Home) -> None:
     (home.memories / "USER.md").write_text("Anna likes tea\n§\nanna likes tea\n", encoding="utf-8")
     done = run_cli("memory", "consolidate")
