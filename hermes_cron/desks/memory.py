@@ -140,8 +140,9 @@ class MemoryDesk:
     def find(self, part: str, targets: Sequence[Target]) -> tuple[Target, str]:
         """The one entry that a part of its text means. Raises ``NotFound``, ``NameAmbiguous``."""
         found: dict[Target, str] = {}
-        for target in targets:
-            entries = self.kept(target).memory.entries
+        files = {target: self.kept(target) for target in targets}
+        for target, kept in files.items():
+            entries = kept.memory.entries
             with suppress(NotFound):
                 found[target] = entries[place(entries, part, target)]
         if len(found) > 1:
@@ -151,7 +152,10 @@ class MemoryDesk:
                 details={"matches": [one_line(shown(entry), _SHORT) for entry in found.values()]},
             )
         if not found:
-            raise absent(part, {target: self.kept(target).memory.entries for target in targets})
+            for target, kept in files.items():
+                if kept.fault is not None:  # it may be there
+                    raise Refused(kept.fault, hint=f"ls -ld {target.path}")
+            raise absent(part, {target: kept.memory.entries for target, kept in files.items()})
         return next(iter(found.items()))
 
     def carry_out(self, target: Target, operations: Sequence[Operation]) -> Done:
@@ -367,10 +371,11 @@ class MemoryDesk:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise Refused(f"{path} is no plain file, or may not be read", hint=f"ls -l {path}") from error
+            raise Refused(f"{path} is no plain file, or may not be read", hint=f"ls -ld {path}") from error
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise Refused(f"{path} is no plain file", hint=f"ls -ld {path}")
         with os.fdopen(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise Refused(f"{path} is no plain file", hint=f"ls -l {path}")
             return file.read()
 
 

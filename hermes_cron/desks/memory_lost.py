@@ -53,7 +53,7 @@ def lost_now(snapshots: SnapshotRepository, target: Target, data: bytes | None, 
 def lost_lately(
     snapshots: SnapshotRepository, target: Target, data: bytes | None, *, now: datetime
 ) -> tuple[Lost, ...]:
-    """By saves of the last day, the newest first, without what is there again."""
+    """By saves of the last day, the newest first, each entry once and without what is there again."""
     from hermes_cron.snapshots.commits import USER
 
     log = list(islice(snapshots.log(), _COMMITS))
@@ -66,7 +66,11 @@ def lost_lately(
             break
         if commit.actor == USER and commit.parent == parent.id:
             found += _lost_by(objects, log[at:], target)
-    return tuple(each for each in found if each.entry not in there)
+    newest: dict[str, Lost] = {}
+    for each in found:
+        if each.entry not in there:
+            newest.setdefault(each.entry, each)
+    return tuple(newest.values())
 
 
 def _lost_by(objects: Objects, log: Sequence[Commit], target: Target) -> Iterator[Lost]:

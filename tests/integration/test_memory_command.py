@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -281,6 +282,33 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(home: Home, said: Said, t
     code, error = answer(said, "add", "a fact")
     assert (code, error["code"]) == (4, "Refused")
     assert (tmp_path / "elsewhere").read_text() == "a secret of another place\n"
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
+def test_what_is_no_plain_file_is_said_to_be_none(kind: str, home: Home, said: Said) -> None:
+    place = memory(home)
+    if kind == "folder":
+        place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("MEMORY.md")
+    assert said("memory", "add", "in the other file", "--target", "user")[0] == 0
+    assert "MEMORY.md  cannot be read: memories/MEMORY.md is no plain file" in said("memory", "list")[1]
+    assert said("memory", "lint")[0] == 2
+    assert "cannot be read" in said("memory", "show")[1]
+    assert said("memory", "show", "other")[0] == 0
+    for command in (("add", "a fact"), ("remove", "a fact"), ("show", "a fact")):
+        code, _, err = said("memory", *command)
+        assert (code, "memories/MEMORY.md is no plain file" in err) == (4, True), command
+
+
+def test_what_a_save_took_away_twice_is_said_once(home: Home, said: Said) -> None:
+    for _ in range(3):
+        said("memory", "add", "of a run")
+        memory(home).write_text("by hand\n")
+    said("memory", "add", "another")
+    assert said("memory", "list")[2].count("bring it back") == 1
 
 
 # --- the scanner
