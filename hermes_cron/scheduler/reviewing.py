@@ -112,7 +112,14 @@ class Reviewer:
         if self._looker is not None:
             self._looker.join()
         with self._state:
-            return self._state.wait_for(lambda: not self._halts, timeout=limit_s)
+            if self._state.wait_for(lambda: not self._halts, timeout=limit_s):
+                return True
+            left = list(self._halts)
+        try:
+            self._parts.store.write(lambda conn: reviews.excuse(conn, left, self._owner))
+        except HermesCronError as error:
+            _LOG.warning("reviews that are left at their step count as if they had died: %s", error.message)
+        return False
 
     # --- looking ----------------------------------------------------------------------------------------------------
 

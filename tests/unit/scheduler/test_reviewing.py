@@ -477,6 +477,29 @@ def test_one_that_hangs_in_a_step_stays_its_owners(rig: Rig) -> None:
         go_on.set()
 
 
+def test_a_shutdown_that_could_not_wait_is_no_death_of_its_making(rig: Rig) -> None:
+    rig.run(rig.job("j", TOOLS))
+    go_on = threading.Event()
+
+    for number in range(4):
+        asked = threading.Event()
+
+        def hangs(request: ModelRequest, asked: threading.Event = asked) -> ModelReply:
+            asked.set()
+            go_on.wait(30)
+            return ScriptedModel([SAY]).complete(request)
+
+        rig.app.model = ScriptedModel([hangs])
+        with Owner(rig.home.owners, kind="serve", started_at=rig.clock.now()) as owner:
+            reviewer = rig.app.reviews.reviewer(rig.seen.append)
+            reviewer.start(owner.name)
+            assert asked.wait(30)
+            assert rig.reviews()[0]["takeovers"] == min(number, 1)
+            assert not reviewer.stop(0.05)
+    go_on.set()
+    assert rig.look_back(SAY)[0]["state"] == "ok", "four restarts beside a slow model are no reason to give it up"
+
+
 def test_at_most_two_at_once(rig: Rig) -> None:
     uid = rig.job("j", TOOLS)
     for _ in range(5):
