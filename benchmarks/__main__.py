@@ -19,6 +19,8 @@ NAMES = (
     "search",
     "skill_index",
     "learning",
+    "curator",
+    "metrics",
 )
 
 

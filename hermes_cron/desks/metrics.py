@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 LOOK_S = 15.0
 """How old what is read from files may be: names of skills, sizes of memory and history."""
+WAIT_S = 0.03
+"""How long a scrape waits for a new look. One at a thousand skills takes longer: the next scrape has it."""
 
 _STATES = ("active", "stale", "archived", "pinned")
 _LOG = logging.getLogger(__name__)
@@ -28,6 +30,7 @@ class MetricsDesk:
         self._lock = threading.Lock()
         self._exposition: Exposition | None = None
         self._looked: tuple[float, tuple[str, ...], Totals] | None = None
+        self._looking: threading.Thread | None = None
 
     def text(self) -> bytes:
         """One scrape. What cannot be read now is left out and logged; the rest is told."""
@@ -49,15 +52,27 @@ class MetricsDesk:
         return {"hermes_cron_scheduler_heartbeat_timestamp_seconds": {(): max(beats)}} if beats else {}
 
     def _files(self) -> tuple[tuple[str, ...], Totals]:
+        """The first look is waited for, a later one only for a moment."""
+        looked = self._looked or self._look()
+        if monotonic() - looked[0] > LOOK_S:
+            if self._looking is None or not self._looking.is_alive():
+                self._looking = threading.Thread(
+                    target=lambda: self._tried(self._look), name="metrics-look", daemon=True
+                )
+                self._looking.start()
+            self._looking.join(WAIT_S)
+            looked = self._looked or looked
+        return looked[1], looked[2]
+
+    def _look(self) -> tuple[float, tuple[str, ...], Totals]:
         now = monotonic()
-        if self._looked is None or now - self._looked[0] > LOOK_S:
-            gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
-            for look in (self._memory, self._history):
-                self._tried(lambda look=look: gauges.update(look()))  # type: ignore[misc]
-            names, states = self._skills()
-            gauges["hermes_cron_skills"] = {(("state", state),): float(states[state]) for state in _STATES}
-            self._looked = now, names, gauges
-        return self._looked[1], self._looked[2]
+        gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+        for look in (self._memory, self._history):
+            self._tried(lambda look=look: gauges.update(look()))  # type: ignore[misc]
+        names, states = self._skills()
+        gauges["hermes_cron_skills"] = {(("state", state),): float(states[state]) for state in _STATES}
+        self._looked = found = now, names, gauges
+        return found
 
     def _tried(self, look: Callable[[], object]) -> None:
         try:
