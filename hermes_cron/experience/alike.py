@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil
 
 from hermes_cron.domain.words import words
@@ -30,7 +31,8 @@ class Pair:
 
 def pairs(texts: Mapping[str, str], *, at_least: float = NEARLY) -> list[Pair]:
     """The most alike first, then by name. ``texts`` by name."""
-    shingles = {name: _shingles(text) for name, text in sorted(texts.items())}
+    numbers: dict[str, int] = {}
+    shingles = {name: _shingles(text, numbers) for name, text in sorted(texts.items())}
     found = []
     for one, other in _candidates(shingles, at_least):
         likeness = _jaccard(shingles[one], shingles[other])
@@ -39,27 +41,34 @@ def pairs(texts: Mapping[str, str], *, at_least: float = NEARLY) -> list[Pair]:
     return sorted(found, key=lambda it: (-it.likeness, it.one, it.other))
 
 
-def _shingles(text: str) -> frozenset[tuple[str, ...]]:
-    said = list(words(text))[:_MOST]
+def _shingles(text: str, numbers: dict[str, int]) -> frozenset[int]:
+    """Runs of words, each as one number: words are numbered as they are first met."""
+    said = [numbers.setdefault(word, len(numbers) + 1) for word in words(text)[:_MOST]]
     if len(said) < _RUN:
-        return frozenset((tuple(said),) if said else ())
-    return frozenset(zip(said, said[1:], said[2:], strict=False))
+        return frozenset((_run(*said, *(0,) * (_RUN - len(said))),) if said else ())
+    return frozenset(map(_run, said, said[1:], said[2:]))
 
 
-def _candidates(
-    shingles: Mapping[str, frozenset[tuple[str, ...]]], at_least: float
-) -> Iterator[tuple[str, str]]:  # fmt: skip
-    count = Counter(shingle for each in shingles.values() for shingle in each)
-    seen: dict[tuple[str, ...], list[str]] = defaultdict(list)
+def _run(one: int, two: int, three: int) -> int:
+    return one << 64 | two << 32 | three
+
+
+def _candidates(shingles: Mapping[str, frozenset[int]], at_least: float) -> Iterator[tuple[str, str]]:
+    """Two texts that are so alike share one of the rarest shingles of each. One that only one text has is shared with
+    none, and stands before all others."""
+    count = Counter(chain.from_iterable(shingles.values()))
+    shared = {shingle for shingle, texts in count.items() if texts > 1}
+    seen: dict[int, list[str]] = defaultdict(list)
     for name, each in shingles.items():
-        rarest = sorted(each, key=lambda it: (count[it], it))[: len(each) - ceil(at_least * len(each)) + 1]
+        common = each & shared
+        most = len(common) - ceil(at_least * len(each)) + 1
         near: dict[str, None] = {}
-        for shingle in rarest:
+        for shingle in sorted(common, key=lambda it: (count[it] << 96) | it)[: max(most, 0)]:
             near.update(dict.fromkeys(seen[shingle]))
             seen[shingle].append(name)
         yield from ((other, name) for other in near)
 
 
-def _jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
+def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
     both = len(one & other)
     return both / (len(one) + len(other) - both) if both else 0.0

@@ -10,9 +10,10 @@ from sqlalchemy.dialects.sqlite import insert
 
 from hermes_cron.domain.job import Action
 from hermes_cron.domain.learning import LearnedState
-from hermes_cron.store.tables import LearnedRow, MetaRow, RunRow
+from hermes_cron.store.tables import JobRow, LearnedRow, MetaRow, RunRow
 
-_runs = RunRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_jobs = JobRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
+_runs = RunRow.__table__  # type: ignore[attr-defined]
 _learned = LearnedRow.__table__  # type: ignore[attr-defined]
 _meta = MetaRow.__table__  # type: ignore[attr-defined]
 
@@ -59,6 +60,14 @@ def ended_since(conn: Connection, instant: datetime) -> list[tuple[str, str]]:
         .order_by(_runs.c.ended_at)
     )
     return [(row.id, row.job_name) for row in conn.execute(query)]
+
+
+def understood(conn: Connection) -> list[tuple[str, str, str]]:
+    """File, its stat, and the parsed job of each file that is good as it was last seen."""
+    query = select(_jobs.c.file_name, _jobs.c.file_stat, _jobs.c.spec).where(
+        _jobs.c.removed_at.is_(None), _jobs.c.broken.is_(None), _jobs.c.spec.is_not(None)
+    )
+    return [(name, stat, spec) for name, stat, spec in conn.execute(query)]
 
 
 def open_proposals(conn: Connection) -> int:
