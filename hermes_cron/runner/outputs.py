@@ -16,10 +16,10 @@ def write(home: Home, *, job_name: str, run_id: str, text: str) -> str:
 
 
 def read(home: Home, relative: str | None) -> str | None:
-    """The report; None when there is none (any more)."""
+    """The report; None when there is none (any more). What somebody made of the file is shown as far as it is text."""
     if relative is None:
         return None
     try:
-        return (home.root / relative).read_text(encoding="utf-8")
+        return (home.root / relative).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None

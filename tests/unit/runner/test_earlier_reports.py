@@ -149,6 +149,13 @@ def test_a_report_whose_file_is_gone_is_no_report(rig: Rig) -> None:
     assert "(there is no earlier report yet)" in asked(rig, uid, "context: {own: last}")
 
 
+def test_a_report_that_somebody_broke_is_read_as_far_as_it_is_text(rig: Rig) -> None:
+    uid = known(rig, "weekly")
+    last = run(rig, uid, "x")
+    (rig.home.outputs / "weekly" / f"{last.id}.md").write_bytes(b"half a \xe4\xb8 and \xff\x00 more")
+    assert "half a \ufffd and \ufffd" in asked(rig, uid, "context: {own: last}")
+
+
 def test_what_had_no_room_is_said(rig: Rig) -> None:
     uid = known(rig, "weekly")
     for number in range(3):
