@@ -178,3 +178,19 @@ def test_nights_of_a_scheduler_are_dry_at_first_and_then_move(night: Rig, told: 
         assert report["dry"] == (f"{number}/3" if number < 4 else None)
         assert night.stale() == ([] if number < 4 else ["ops/flask-deploy", "ops/old-nginx", "ops/young"])
     assert len({path.stem for path in (night.home.outputs / "nightly-curator").glob("*.json")}) == 4
+
+
+def test_the_targets_of_the_job_hear_of_a_night_only_when_something_moved(night: Rig, told: Told) -> None:
+    with night.home.config.open("a") as config:
+        config.write('[targets.desk]\nkind = "file"\npath = "desk.md"\n')
+    night.job("nightly-curator", JOB.replace("action:", "deliver: [desk]\naction:"))
+    desk = night.home.root / "desk.md"
+    assert told(1, "curator", "run").rc == 0
+    assert not desk.exists()
+    assert told(20, "curator", "run").rc == 0
+    heard = desk.read_text()
+    assert (
+        "Curator, 12:00: 3 skills stale (flask-deploy, old-nginx, young), 0 archived. See hermes-cron curator" in heard
+    )
+    assert told(21, "curator", "run").rc == 0
+    assert desk.read_text() == heard
