@@ -6,6 +6,7 @@ uses without being asked is measured in the same service, before and after.
 
 from __future__ import annotations
 
+import statistics
 import time
 from contextlib import closing
 from http.client import HTTPConnection
@@ -41,10 +42,16 @@ def run() -> list[Figure]:
             times: list[float] = []
             asked = _share(seen, lambda: _scrapes(home, times))
             quiet = (quiet + _share(seen, lambda: time.sleep(QUIET_S))) / 2
-    note = f"{spread(times)}; the first {first:.0f}; {size // 1024:,} kB"
+    note = f"{spread(times)} of {len(times)}; the first {first:.0f}; {size // 1024:,} kB"
     cost = f"{asked:.1f} % of a core with, {quiet:.1f} % without"
     return [
-        Figure(name=f"/metrics, {JOBS} jobs and {SKILLS:,} skills", value=max(times), unit="ms", limit=100, note=note),
+        Figure(
+            name=f"/metrics, {JOBS} jobs and {SKILLS:,} skills",
+            value=statistics.median(times),
+            unit="ms",
+            limit=100,
+            note=note,
+        ),
         Figure(name="  the first one", value=first, unit="ms"),
         Figure(name="a scrape a second for a minute", value=max(0.0, asked - quiet), unit="%", limit=5, note=cost),
     ]
