@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
 from hermes_cron.experience import dates
@@ -50,40 +52,47 @@ _NOT: Final = frozenset(("not", "no", "never", "without", "不", "没", "未", "
 _SHARED = 2
 _SLOT = 4
 
+Words = tuple[str, ...]
+
 
 def supersedes(newer: str, older: str, today: date) -> bool:
     """Whether ``newer``, which stands behind ``older``, says that it is so no more. What begins after ``today`` does
     not yet."""
-    old, text = said(older), normal(newer).strip().rstrip(".。")
-    if not old or not _says_so(text) or _ADDS.search(text) or any(day.first > today for day in dates.found(text)):
+    old, reading = said(older), _reading(newer)
+    if not old or reading is None or any(first > today for first in reading.begins):
         return False
-    return _ends_it(text, old) or _was(text, old) or _moved(text, older, old) or _changed(text, old)
+    return old in reading.ended or _was(reading, old) or _moved(reading, old) or _changed(reading, old)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """What an entry that tells of a change says: without its words of change, what it says has ``ended``, which value
+    there ``was``, and from where to where something moved. ``begins`` are its days."""
+
+    bare: tuple[Words, ...]
+    ended: tuple[Words, ...]
+    was: tuple[tuple[Words, Words], ...]
+    moved: tuple[Words, Words] | None
+    begins: tuple[date, ...]
 
 
 @lru_cache(maxsize=4096)
-def _says_so(text: str) -> bool:
-    dated = any(_SINCE.search(text[: day.begin]) for day in dates.found(text))
-    return dated or any(mark.search(text) for mark in (_NOW, _NO_LONGER, _WAS, _MOVED))
-
-
-def _ends_it(text: str, old: tuple[str, ...]) -> bool:
-    """``prod no longer uses db1``."""
+def _reading(entry: str) -> _Reading | None:
+    """None for an entry that tells of no change, or of something more beside others."""
+    text = normal(entry).strip().rstrip(".。")
+    if _ADDS.search(text):
+        return None
     bare, count = _NO_LONGER.subn(" ", text)
-    return count == 1 and said(bare) == old
-
-
-def _changed(text: str, old: tuple[str, ...]) -> bool:
-    """``the port is now 5433``: the value stands at the end. In ``db2 now has 64 GB`` it is another thing."""
-    for bare in _without_marks(text):
-        new = said(bare)
-        slot = _one_value(old, new)
-        if (
-            slot is not None
-            and old[len(old) - len(slot) :] == slot
-            and new[: len(old) - len(slot)] == old[: -len(slot)]
-        ):
-            return True
-    return False
+    match = _MOVED.match(text)
+    found = _Reading(
+        bare=tuple(said(it) for it in _without_marks(text)),
+        ended=(said(bare),) if count == 1 else (),
+        was=tuple(_values(text)),
+        moved=None if match is None else (said(match["subject"] or match["subject_zh"]),
+                                          said(match["old"] or match["old_zh"])),
+        begins=tuple(day.first for day in dates.found(text)),
+    )  # fmt: skip
+    return found if found.bare or found.ended or found.was or found.moved else None
 
 
 def _without_marks(text: str) -> Iterator[str]:
@@ -101,44 +110,54 @@ def _without_since(text: str) -> tuple[str, bool]:
     return text, False
 
 
-def _was(text: str, old: tuple[str, ...]) -> bool:
-    """``the port is 5433 (was 5432)``."""
+def _values(text: str) -> Iterator[tuple[Words, Words]]:
+    """``the port is 5433 (was 5432)``: without the old value, and that value."""
     for mark in _WAS.finditer(text):
         bare = f"{text[: mark.start()]} {text[mark.end() :]}"
         for plain in (bare, *_without_marks(bare)):
-            slot = _one_value(old, said(plain), shared=1)
-            if slot is not None and slot == said(mark["old"]):
-                return True
+            yield said(plain), said(mark["old"])
+
+
+def _changed(reading: _Reading, old: Words) -> bool:
+    """``the port is now 5433``: the value stands at the end. In ``db2 now has 64 GB`` it is another thing."""
+    for new in reading.bare:
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+        mine, yours = old[same:], new[same:]
+        if same >= _SHARED and _are_values(mine, yours):
+            return True
     return False
 
 
-def _moved(text: str, older: str, old: tuple[str, ...]) -> bool:
+def _was(reading: _Reading, old: Words) -> bool:
+    return any(value in _runs(old, len(value)) and _one_value(old, new) == value for new, value in reading.was)
+
+
+def _moved(reading: _Reading, old: Words) -> bool:
     """``prod moved from db1 to db2``, of ``prod is on db1``."""
-    match = _MOVED.match(text)
-    if match is None:
+    if reading.moved is None:
         return False
-    subject = said(match["subject"] or match["subject_zh"])
-    value = said(match["old"] or match["old_zh"])
+    subject, value = reading.moved
     if not subject or not value or old[: len(subject)] != subject or value not in _runs(old, len(value)):
         return False
-    rest = [word for word in old[len(subject) :] if word not in value]
-    return bool(older) and all(word in _LINKS for word in rest)
+    return all(word in _LINKS for word in old[len(subject) :] if word not in value)
 
 
 def _runs(words: tuple[str, ...], length: int) -> list[tuple[str, ...]]:
     return [words[at : at + length] for at in range(len(words) - length + 1)]
 
 
-def _one_value(old: tuple[str, ...], new: tuple[str, ...], shared: int = _SHARED) -> tuple[str, ...] | None:
+def _one_value(old: Words, new: Words) -> Words | None:
     """What stands in ``old`` where ``new`` has another value, if that is all that differs."""
     changes = [
         (old[a:b], new[c:d])
         for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         if what != "equal"
     ]
-    if len(changes) != 1 or len(old) - len(changes[0][0]) < shared:
+    if len(changes) != 1 or len(old) == len(changes[0][0]):
         return None
     mine, yours = changes[0]
-    if not mine or not yours or max(len(mine), len(yours)) > _SLOT or _NOT & {*mine, *yours}:
-        return None
-    return mine
+    return mine if _are_values(mine, yours) else None
+
+
+def _are_values(mine: Words, yours: Words) -> bool:
+    return bool(mine) and bool(yours) and max(len(mine), len(yours)) <= _SLOT and not _NOT & {*mine, *yours}

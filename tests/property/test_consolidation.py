@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from hermes_cron.domain.entries import size
 from hermes_cron.experience.consolidation import Done, Step, carried_out, plan
+from hermes_cron.experience.consolidation_brief import understood
 from hermes_cron.experience.consolidation_guard import Fault, Refusal, Rewrite, judged
 from hermes_cron.experience.facts import Kind, missing, required
 from hermes_cron.experience.memory import Target
@@ -133,3 +135,34 @@ def test_what_is_only_put_together_is_never_called_lossy(sources: list[str]) -> 
 @given(st.text(max_size=300))
 def test_a_text_lacks_nothing_of_itself(text: str) -> None:
     assert missing([text], text) == ()
+
+
+JSON = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.text(max_size=8), st.sampled_from(["M1", "M2", "U1", "[m1]"])
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(["merge", "skills", "entries", "text", "dropped", "what", "entry"]), inner),
+    ),
+    max_leaves=20,
+)
+FILES = {Target.MEMORY: ("prod is db1", "prod has port 5433"), Target.USER: ("Anna reads on a phone",)}
+
+
+@settings(deadline=None)
+@given(st.one_of(st.text(), JSON.map(json.dumps), JSON.map(lambda it: json.dumps({"merge": it, "skills": it}))))
+def test_no_answer_does_more_than_ask_for_entries_that_there_are(answer: str) -> None:
+    wanted = understood(answer, FILES)
+    for target, rewrites in wanted.rewrites.items():
+        assert all(rewrite.sources and set(rewrite.sources) <= set(FILES[target]) for rewrite in rewrites)
+    assert set(wanted.methods) <= {entry for entries in FILES.values() for entry in entries}
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=3), st.text(max_size=80))
+def test_any_text_is_taken_or_refused(sources: list[str], text: str) -> None:
+    found = judged(Rewrite(sources=tuple(sources), text=text), Target.MEMORY, TODAY)
+    assert isinstance(found, Step | Refusal)
+    if isinstance(found, Step):
+        assert missing(sources, text) == ()
