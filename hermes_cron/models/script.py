@@ -190,6 +190,8 @@ def load_script(source: Script | Path | str | Sequence[Any] | Mapping[str, Any])
             source = source.read_text(encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{place}: {error.strerror}", hint="The format: docs/formats/stub.md") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{place}: not UTF-8", hint="The format: docs/formats/stub.md") from error
     if isinstance(source, str):
         try:
             source = json.loads(source)

@@ -95,10 +95,10 @@ def test_the_stub_prints_its_address_serves_logs_and_ends_on_a_signal(tmp_path: 
     assert base_url in err
 
 
-@pytest.mark.parametrize("text, fact", [("[", "not JSON"), ('[{"txt": 1}]', "txt")])
-def test_a_wrong_script_is_a_usage_error(run_cli: RunCli, tmp_path: Path, text: str, fact: str) -> None:
+@pytest.mark.parametrize("text, fact", [(b"[", "not JSON"), (b'[{"txt": 1}]', "txt"), (b'["\xff"]', "not UTF-8")])
+def test_a_wrong_script_is_a_usage_error(run_cli: RunCli, tmp_path: Path, text: bytes, fact: str) -> None:
     script = tmp_path / "s.json"
-    script.write_text(text, encoding="utf-8")
+    script.write_bytes(text)
     done = run_cli("dev", "stub", str(script))
     assert done.rc == 2
     assert fact in done.err
