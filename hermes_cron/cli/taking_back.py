@@ -25,7 +25,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "kept": "kept", "stays": "stays", "cannot": "cannot",
         "comes back": "{name} comes back", "comes back as": "{name} comes back as @{to}", "goes": "{name} goes",
         "versions": "{name} @{old} -> @{to}", "new_version": "{name} @{old} -> a new version, {counts}",
-        "lines": "{name}: {counts}",
+        "lines": "{name}: {counts}", "archived": "{name} in the archive",
         "edit_not_run": "your edit of {name} at {at} (not by the run)",
         "edit_since": "your edit of {name} at {at} (made since)",
         "message": "{n} message to {name}", "messages": "{n} messages to {name}",
@@ -48,7 +48,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "kept": "保留", "stays": "不变", "cannot": "无法撤销",
         "comes back": "{name} 恢复", "comes back as": "{name} 恢复为 @{to}", "goes": "{name} 移除",
         "versions": "{name} @{old} -> @{to}", "new_version": "{name} @{old} -> 新版本，{counts}",
-        "lines": "{name}: {counts}",
+        "lines": "{name}: {counts}", "archived": "归档中的 {name}",
         "edit_not_run": "您于 {at} 对 {name} 的修改（不是该运行所做）",
         "edit_since": "您于 {at} 对 {name} 的修改（在此之后）",
         "message": "发往 {name} 的 {n} 条消息", "messages": "发往 {name} 的 {n} 条消息",
@@ -152,8 +152,9 @@ def _head(state: Cli, task: Task) -> str:
 
 def _change(row: Row, lang: str) -> str:
     texts = _TEXTS[lang]
+    name = row.part.name
     said = {
-        "name": row.part.name,
+        "name": texts["archived"].format(name=name) if row.part.path.startswith("skills/.archive/") else name,
         "old": row.from_version or "?",
         "to": row.to_version,
         "counts": snapshot_words.counts(row.added, row.removed, lang),

@@ -88,7 +88,12 @@ def what(change: Learned, lang: str) -> str:
     counted = words["counts"].format(counts=counts(change, lang)) if change.lines or change.change != ARCHIVED else ""
     source = notice.one_line(str(change.details.get("source") or ""), 100)
     merged = words["merged_from"].format(source=source) if source else ""
-    away = words["put_away"] if change.change == ARCHIVED else ""
+    done = change.state in (
+        LearnedState.APPLIED,
+        LearnedState.UNDONE,
+        LearnedState.REJECTED,
+    )  # "archived" stands before
+    away = words["put_away"] if change.change == ARCHIVED and not done else ""
     return f"{words[change.kind.value]} {merged}{called(change)}{place}{counted}{away}"
 
 

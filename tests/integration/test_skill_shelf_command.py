@@ -93,6 +93,16 @@ def test_undo_takes_an_archive_back(rig: Rig, call: Call) -> None:
     assert rig.tree() == before
 
 
+def test_the_plan_of_an_undo_tells_the_copy_in_the_archive_from_the_skill(rig: Rig, call: Call) -> None:
+    made = json.loads(call("skills", "archive", "flask-deploy", "--json").out)
+    for lang, goes, comes in (
+        ("en", "flask-deploy in the archive goes", "flask-deploy comes back as @1"),
+        ("zh", "归档中的 flask-deploy 移除", "flask-deploy 恢复为 @1"),
+    ):
+        shown = [line.split(None, 1)[-1] for line in call("undo", made["snapshot"], "--lang", lang).out.splitlines()]
+        assert sorted(shown[1:]) == sorted([goes, comes])
+
+
 def test_a_pinned_skill_is_not_archived(rig: Rig, call: Call) -> None:
     assert call("skills", "pin", "flask-deploy").rc == 0
     refused = call("skills", "archive", "flask-deploy")
