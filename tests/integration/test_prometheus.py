@@ -82,11 +82,12 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     write_job(home, "good", "schedule: every day at 12:00", "script: echo fine", "deliver: [log]")
     write_job(home, "bad", "schedule: every day at 12:00", "script: exit 3", "retries: 0")
     write_job(home, "asks", "schedule: every day at 12:00", prompt="say hello")
+    write_job(home, "curator", "schedule: every day at 12:00", "action: curate")
     with StubServer({"replies": [{"text": "hello"}] * 20}) as stub:
         env = {**ON_ANY_PORT, "OPENAI_BASE_URL": stub.base_url, "OPENAI_API_KEY": "k"}
         with Serving(home, env=env) as running:
             assert running.cli("snapshots", "create").rc == 0
-            running.due("12:00", runs=3)
+            running.due("12:00", runs=4)
             yield running
 
 

@@ -72,6 +72,25 @@ def test_test_show_list_and_remove(added: str, home: Home, run_cli: Run) -> None
     assert json.loads(run_cli("secrets", "list", "--json").out)["secrets"] == []
 
 
+def test_doctor_sees_what_was_granted_after_the_database_was_added(
+    added: str, shop: PostgresServer, run_cli: Run
+) -> None:
+    def databases() -> dict[str, Any]:
+        (found,) = [it for it in json.loads(run_cli("doctor", "--json").out)["findings"] if it["check"] == "databases"]
+        return dict(found)
+
+    assert databases()["fact"] == "the database answers, its account can only read"
+    with psycopg.connect(shop.dsn("cli"), autocommit=True) as owner:
+        owner.execute(f"grant insert on items to {READER}")
+        try:
+            found = databases()
+        finally:
+            owner.execute(f"revoke insert on items from {READER}")
+    assert (found["level"], found["command"]) == ("FAIL", "hermes-cron db test prod")
+    assert found["fact"].startswith(f"prod: account {READER} may write to 1 tables")
+    assert databases()["level"] == "ok"
+
+
 def test_a_superuser_is_refused_until_it_is_insisted_on(shop: PostgresServer, home: Home, run_cli: Run) -> None:
     command = ("db", "add", "prod", "--url", shop.url("cli", user=SUPERUSER), "--password-from", "env:PGPW")
     refused = run_cli(*command, env={"PGPW": SUPERUSER_PASSWORD})
