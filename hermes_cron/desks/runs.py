@@ -175,7 +175,7 @@ class RunDesk:
         from hermes_cron.store import feedback
 
         row, now = self.row(run_id), self._app.clock.now()
-        refuse_spelled_out(text)
+        refuse_spelled_out(text, what="the feedback", hint="leave it out: a model reads what is said of a run")
         self._refuse_attacks(text, row)
         words = self._app.redact(text)
         said = self._app.store.write(lambda conn: feedback.give(conn, row["id"], words, by=by, now=now))

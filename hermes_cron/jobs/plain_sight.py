@@ -61,14 +61,14 @@ def spelled_out(text: str) -> tuple[str, int] | None:
     return None
 
 
-def refuse_spelled_out(text: str) -> None:
+_FOR_A_RUN = "a database: hermes-cron db add NAME, and name it in the prompt; any other: a file that only you read"
+
+
+def refuse_spelled_out(text: str, *, what: str = "the prompt", hint: str = _FOR_A_RUN) -> None:
     """For what people type on the command line. Raises ``SecretInPlainSight``, which does not repeat it."""
     found = spelled_out(text)
     if found is not None:
-        raise SecretInPlainSight(
-            f"there is {found[0]} in the prompt",
-            hint="a database: hermes-cron db add NAME, and name it in the prompt; any other: a file that only you read",
-        )
+        raise SecretInPlainSight(f"there is {found[0]} in {what}", hint=hint)
 
 
 def _is_random(text: str) -> bool:
