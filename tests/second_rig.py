@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import Connection, select
+
 from hermes_cron.domain.learning import Learned
 from hermes_cron.domain.transcript import ModelRequest
-from hermes_cron.store import learned
+from hermes_cron.store import counters, learned
 from hermes_cron.store.approvals import Approval
+from hermes_cron.store.tables import CounterRow
 from hermes_cron.testing import ScriptedModel
 from tests.curator_rig import NOON, Night, Rig
 
+_counters = CounterRow.__table__  # type: ignore[attr-defined]  # SQLModel's table
 MODEL = '[model]\nname = "main-model"\nauxiliary = "aux-model"\n'
 BODY = """\
 ## When to use
@@ -89,6 +93,12 @@ class Second(Rig):
 
     def questions(self) -> list[Approval]:
         return self.app.runs.approvals()
+
+    def counted(self, conn: Connection) -> dict[tuple[str, str], float]:
+        """What the curator's counter says, by action and outcome."""
+        rows = conn.execute(select(_counters).where(_counters.c.name == counters.CURATOR)).mappings()
+        labels = [(json.loads(row["labels"]), row["value"]) for row in rows]
+        return {(it["action"], it["outcome"]): value for it, value in labels}
 
     def text(self, skill: str) -> str:
         return (self.home.skills / skill / "SKILL.md").read_text(encoding="utf-8")

@@ -21,6 +21,8 @@ from hermes_cron.experience.curation import NOBODY_ASKED, Home, Intended, Move, 
 from hermes_cron.experience.lifecycle import Origin
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from hermes_cron.agent.stop import LoopResult
     from hermes_cron.desks.curator import Planned
     from hermes_cron.desks.curator_changes import Done
@@ -290,6 +292,7 @@ def noted(app: App, taken: TakenRun, intended: Sequence[Intended], *, before: st
 def carry_out(app: App, asked: Approval, change: Learned, *, by: str) -> None:
     """What was proposed is done, in the person's name. Raises ``Conflict`` for what cannot be done any more."""
     from hermes_cron.desks.curator_changes import previewed
+    from hermes_cron.store import counters
     from hermes_cron.store.proposals import accept
 
     it, key = loaded(change.details["intended"]), f"{change.key}{_YES}"
@@ -307,4 +310,9 @@ def carry_out(app: App, asked: Approval, change: Learned, *, by: str) -> None:
         ) from error
     now = app.clock.now()
     row = replace(change, before=made.before, after=made.after, **lines)
-    app.store.write(lambda conn: accept(conn, row, by=by, now=now))
+
+    def work(conn: Connection) -> None:
+        accept(conn, row, by=by, now=now)
+        counters.raise_by(conn, [(counters.CURATOR, {"action": it.kind.value, "outcome": "applied"}, 1)])
+
+    app.store.write(work)

@@ -204,6 +204,9 @@ def test_a_merge_is_proposed_with_its_lines_and_done_after_a_yes(rig: Second) ->
     (row,) = rig.rows()
     assert (row.state, row.after) == (LearnedState.APPLIED, head.id)
     assert row.name == "news/briefing"
+    with rig.app.store.read() as conn:
+        counted = {key: value for key, value in rig.counted(conn).items() if key[0] == "merge"}
+    assert counted == {("merge", "proposed"): 1, ("merge", "applied"): 1}
 
     rig.undo(head.id)
     assert rig.files() == before
