@@ -54,9 +54,15 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
         "calls": "模型调用 {n} 次", "call": "模型调用 1 次", "cost": "{usd} 美元", "cost_unknown": "费用未知",
     },
 }  # fmt: skip
+_KINDS_ZH = {"main": "主", "flush": "存记忆", "summary": "摘要", "review": "回顾"}
 _LINE = 300
 _DIGITS = 8
 _VERBS = frozenset({"added", "removed", "created", "rewritten", "archived"})
+
+
+def kind_of(session: str, lang: str) -> str:
+    """A session's kind as a word of the language."""
+    return _KINDS_ZH.get(session, session) if lang == "zh" else session
 
 
 def learned(taught: Taught, lang: str) -> str:
@@ -107,7 +113,8 @@ def routed(taught: Taught, lang: str) -> str:
 
 def _trail(taught: Taught, lang: str) -> tuple[str, ...]:
     """The beginnings of their ids, as ``sessions show`` takes them."""
-    return tuple(_TEXTS[lang]["session"].format(id=row["id"][:_DIGITS], kind=row["kind"]) for row in taught.sessions)
+    form = _TEXTS[lang]["session"]
+    return tuple(form.format(id=row["id"][:_DIGITS], kind=kind_of(row["kind"], lang)) for row in taught.sessions)
 
 
 def said(taught: Taught, state: Cli, zone: ZoneInfo) -> str:

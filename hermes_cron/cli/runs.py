@@ -38,6 +38,7 @@ HELP_ZH = {
 }
 
 _SHORT = 48
+
 _BESIDE = frozenset({"flush", "summary", "review"})
 """Phases whose steps are no steps of the run itself: they make room for it, or look back at it."""
 
@@ -48,6 +49,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "headers": ("RUN", "JOB", "DUE", "START", "TOOK", "RESULT", "CHECKED", "SENT", "TOKENS", "WHY"),
         "none": "No runs yet.",
         "steps": ("SEQ", "STEP", "TOOK", "RESULT", "SIZE", "ARGUMENTS"),
+        "beside": "{kind}: {step}",
         "model": "model",
         "calls": "{n} calls", "call": "1 call", "run": "run {id}", "seconds": "{s:.1f} s", "told": "told",
         "text": "text",
@@ -64,6 +66,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "headers": ("运行", "任务", "应于", "开始", "用时", "结果", "核查", "送达", "TOKEN", "原因"),
         "none": "还没有运行。",
         "steps": ("序号", "步骤", "用时", "结果", "大小", "参数"),
+        "beside": "{kind}：{step}",
         "model": "模型",
         "calls": "{n} 个调用", "call": "1 个调用", "run": "运行 {id}", "seconds": "{s:.1f} 秒", "told": "指示",
         "text": "文本",
@@ -195,13 +198,14 @@ def trace(run: RunId) -> None:
 def _steps(steps: list[dict[str, Any]], state: Cli, *, arguments: int | None = None) -> str:
     """``arguments``: their columns at most; `trace` shows them whole."""
     texts = _TEXTS[state.lang]
-    lines = [_step(step, texts) for step in steps]
+    lines = [_step(step, state.lang) for step in steps]
     if arguments is not None:
         lines = [[*line[:-1], output.cut(output.one_line(line[-1]), arguments)] for line in lines]
     return output.table(lines, texts["steps"], right=frozenset({0, 2, 4}), max_columns=state.columns)
 
 
-def _step(step: Mapping[str, Any], texts: Mapping[str, Any]) -> list[str]:
+def _step(step: Mapping[str, Any], lang: str) -> list[str]:
+    texts = _TEXTS[lang]
     took = "" if step["ms"] is None else texts["seconds"].format(s=step["ms"] / 1000)
     if step["step"] == "told":
         return [str(step["seq"]), texts["told"], took, "", f"{step['text_bytes']:,}", step["text"]]
@@ -209,15 +213,17 @@ def _step(step: Mapping[str, Any], texts: Mapping[str, Any]) -> list[str]:
         made = texts[step["how"]] if step["ok"] else texts["no_summary"]
         covered = texts["covered"].format(first=step["covers"][0], last=step["covers"][1])
         return [str(step["seq"]), texts["compacted"], took, made, f"{step['text_bytes']:,}", covered]
-    beside = f"{step['phase']}: " if step["phase"] in _BESIDE else ""
+    name = texts["model"] if step["step"] == "model" else step["tool"]
+    if step["phase"] in _BESIDE:
+        name = texts["beside"].format(kind=run_learned.kind_of(step["phase"], lang), step=name)
     if step["step"] == "model":
         many = step["calls"] > 1
         said = texts["calls" if many else "call"].format(n=step["calls"]) if step["calls"] else texts["text"]
-        return [str(step["seq"]), beside + texts["model"], took, said, f"{step['text_bytes']:,}", ""]
+        return [str(step["seq"]), name, took, said, f"{step['text_bytes']:,}", ""]
     if step["result_bytes"] is None:
-        return [str(step["seq"]), beside + step["tool"], took, texts["pending"], "", step["arguments"]]
+        return [str(step["seq"]), name, took, texts["pending"], "", step["arguments"]]
     result = "ok" if step["ok"] else texts["failed"]
-    return [str(step["seq"]), beside + step["tool"], took, result, f"{step['result_bytes']:,}", step["arguments"]]
+    return [str(step["seq"]), name, took, result, f"{step['result_bytes']:,}", step["arguments"]]
 
 
 @app.command("cancel", help="Stop a run after its current step.")

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from hermes_cron.cli import when
 from hermes_cron.cli.context import Cli
+from hermes_cron.cli.run_learned import kind_of
 
 if TYPE_CHECKING:
     from hermes_cron.store.lineage import Lineage, Segment, Stand
@@ -82,7 +83,7 @@ def _made(segment: Segment, state: Cli) -> Iterator[str]:
         if stand not in trims:
             yield texts["made"].format(at=at, seq=stand.seq, how=texts[_how(stand)], first=stand.first, last=stand.last)
     for each in segment.beside:
-        yield texts["beside"].format(kind=each.kind, id=each.session)
+        yield texts["beside"].format(kind=kind_of(each.kind, state.lang), id=each.session)
 
 
 def _how(stand: Stand) -> str:

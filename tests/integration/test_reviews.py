@@ -123,6 +123,10 @@ def test_a_step_of_a_look_back_is_never_shown_as_one_of_the_run(run_cli: RunCli,
     for screen in ("show", "trace"):
         said = [line for line in run_cli("runs", screen, json_id(run_cli)).out.splitlines() if "rm -rf" in line]
         assert [line.split()[1:3] for line in said] == [["review:", "terminal"]]
+    shown = run_cli("runs", "show", json_id(run_cli), "--lang", "zh").out
+    assert "回顾：terminal" in shown
+    assert "（主）" in shown
+    assert "（回顾）" in shown
 
 
 def test_ctrl_c_leaves_it_to_the_next_scheduler(home: Home) -> None:
