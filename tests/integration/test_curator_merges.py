@@ -87,7 +87,18 @@ def test_a_merge_from_proposal_to_yes_to_undo(rig: Second, run_cli: RunCli) -> N
     assert "merge news/radar into news/briefing: They do the same." in cli("log", "skills/news/briefing")
     assert (rig.home.skills / "news/briefing/references/radar.md").read_text() == "feeds\n"
 
-    head = rig.app.history.commits()[0]
+    rig.job("old", (rig.home.jobs / "j1.md").read_text().replace("[briefing]", "[radar]"))  # of another host
+    for name in ("j1", "old"):
+        with StubServer(["All is well."]) as stub:
+            ran = run_cli("run", name, at=rig.home, env=env(stub))
+            assert ran.rc == 0, ran.err
+            (sent,) = [json.loads(body) for body in stub.bodies]
+        prompt = sent["messages"][0]["content"]
+        assert '<skill source="briefing">' in prompt, name
+        assert "How it is done: `references/radar-2.md`." in prompt
+    (rig.home.jobs / "old.md").unlink()
+
+    head = next(it for it in rig.app.history.commits() if it.call is not None and it.call.endswith("/yes"))
     cli("undo", head.id[:10], "-y")
     assert rig.files() == before
     assert cli("skills", "show", "radar").startswith("radar: ")
