@@ -19,10 +19,10 @@ from hermes_cron.experience.facts import Fact, Kind, Token, missing, required, t
 from hermes_cron.experience.memory import Target, shown
 from hermes_cron.experience.memory_lint import Fault as Lint
 from hermes_cron.experience.memory_lint import remarks
-from hermes_cron.experience.same import clauses, said
+from hermes_cron.experience.same import clauses, content, said
 from hermes_cron.experience.validity import ended
 
-_KEPT_WORDS = 0.5
+_KEPT_WORDS = 0.7
 _SHOWN = 6
 _SHORT = 60
 
@@ -152,8 +152,8 @@ def _orders(source: str, target: Target) -> bool:
 
 def _share(text: str, sources: Sequence[str]) -> float:
     """Of the entry of which least is left: how much of its words."""
-    new = set(said(text))
-    words = [set(said(source)) for source in sources]
+    new = content(text)
+    words = [content(source) for source in sources]
     return min((len(it & new) / len(it) for it in words if it), default=1.0)
 
 

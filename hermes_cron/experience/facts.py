@@ -16,13 +16,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from itertools import zip_longest
 
 from hermes_cron.experience import dates
 from hermes_cron.experience.facts_words import (
     COMMON,
     EXCEPT,
     MONTHS,
+    NAMING,
     NOT,
     NUMBERS,
     PAIRS,
@@ -32,6 +32,7 @@ from hermes_cron.experience.facts_words import (
     ZH_NAME,
     ZH_NOT,
     ZH_NUMBER,
+    ZH_PLACE,
     ZH_WEEKDAY,
     zh_value,
 )
@@ -202,17 +203,21 @@ _PLAIN = {"url": (Kind.URL, "u"), "path": (Kind.PATH, "p"), "windows": (Kind.PAT
 
 def _required(text: str) -> Iterator[Fact]:
     found = tokens(text)
-    for token, following in zip_longest(found, found[1:]):
+    for before, token, following in zip((None, *found), found, (*found[1:], None), strict=False):
         if token.what in _PLAIN:
             kind, prefix = _PLAIN[token.what]
             yield Fact(kind, f"{prefix}:{token.said}", token.text)
         elif token.said in NUMBERS:
             unit = "" if following is None else UNITS.names.get(following.said, "")
             yield Fact(Kind.NUMBER, f"n:{NUMBERS[token.said]} {unit}".strip(), token.text)
+        elif token.what == "word" and before is not None and before.said in NAMING:
+            yield Fact(Kind.NAME, f"w:{token.said}", token.text)
         elif token.what == "word":
             yield from _word(token)
         elif token.what == "cjk":
             yield from _chinese(token.text)
+    for place in ZH_PLACE.finditer(normal(text)):
+        yield Fact(Kind.NAME, f"q:{place[0]}", place[0])
 
 
 def _word(token: Token) -> Iterator[Fact]:

@@ -116,6 +116,17 @@ ZH_NAME: Final = re.compile(
     rf"|(?!(?:{_NO_NAME}))(?P<title>[{_SURNAMES}](?:经理|总|工|老师|先生|女士|主任|博士))"
 )
 
+ZH_PLACE: Final = re.compile(
+    r"(?P<place>北京|上海|广州|深圳|杭州|南京|成都|武汉|西安|重庆|天津|苏州|香港|台北|新加坡|东京|首尔|法兰克福|伦敦|纽约)"
+    r"|(?P<group>[\u4e00-\u9fff]{2}(?<![全内外局])(?:部|组|公司|集团|银行|机房))"
+    r"|(?P<foreign>[\u4e00-\u9fff]{1,6}(?:·[\u4e00-\u9fff]{1,6})+)"
+    r"|(?P<double>(?:欧阳|司马|上官|诸葛|夏侯|东方|尉迟|公孙|慕容|令狐)[\u4e00-\u9fff])"
+)
+"""Names of places and groups, and of people whose surname has two characters or who have a foreign name."""
+
+NAMING: Final = frozenset(table("named called alias codenamed nicknamed"))
+"""What comes behind is a name, whatever it looks like."""
+
 COMMON: Final = frozenset(
     table(
         """

@@ -18,6 +18,12 @@ from hermes_cron.experience.facts_words import table
 
 _LIGHT: Final = frozenset(table("a an the is are be am please note that there also really very s"))
 _LIGHT_ZH: Final = re.compile(r"[的了着吧呢啊是请]|注意[,:，：]?")
+_LINKS: Final = frozenset(
+    table(
+        "on at in to for of with by from as it its this their there has have do does will can and or also so then "
+        "在 和 与 于 有"
+    )
+)
 _CLAUSE: Final = re.compile(r"(?<=[.!?;])\s+|[。！？；;\n]+")
 _TURNS: Final = frozenset(
     table(
@@ -70,6 +76,11 @@ def nearly(goes: str, stays: str) -> bool:
 @lru_cache(maxsize=4096)
 def _words(text: str) -> frozenset[str]:
     return frozenset(said(text))
+
+
+def content(text: str) -> frozenset[str]:
+    """The words that carry something, in no order."""
+    return _words(text) - _LINKS
 
 
 def _asks(text: str) -> bool:

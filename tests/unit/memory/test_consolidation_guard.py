@@ -24,10 +24,11 @@ def judge(sources: list[str], text: str, *dropped: Claim) -> Step | Refusal:
     ("sources", "text"),
     [
         (["prod db is on db1", "prod db listens on port 5433"], "prod db is on db1 and listens on port 5433"),
-        (["prod db is on db1", "prod db listens on port 5433"], "prod db: db1:5433"),
+        (["prod db is on db1", "prod db listens on port 5433"], "prod db listens on db1:5433"),
         (["Backups go to /srv/a every 30 minutes", "Backups are kept for 14 days"],
          "Backups go to /srv/a every 30 minutes, kept for 14 days"),
-        (["The user's name is Anna Schmidt", "Anna prefers short reports"], "Anna Schmidt prefers short reports"),
+        (["The user's name is Anna Schmidt", "Anna prefers short reports"],
+         "The user, Anna Schmidt, prefers short reports"),
         (["keep 3 daily and 7 weekly backups"], "3 daily, 7 weekly backups kept"),
         (["primary is db1 on port 5432, replica is db2 on port 5433"], "primary db1:5432, replica db2:5433"),
         (["The wiki: https://wiki.acme.io/ops", "The wiki needs VPN"], "Wiki: https://wiki.acme.io/ops, needs VPN"),
@@ -55,6 +56,9 @@ def test_what_says_all_of_it_in_fewer_words_is_taken(sources: list[str], text: s
         (["生产库端口5433，由王芳负责"], "生产库端口5433", "name 王芳"),
         (["备份每天三点运行，保留十五天"], "备份每天三点运行", "number 十五天"),
         (["周末不发布生产环境"], "周末发布生产环境", "negation not"),
+        (["The gateway is called atlas and runs hot"], "The gateway runs hot", "name atlas"),
+        (["日报发给财务部，周报发给北京机房"], "日报和周报发给北京机房", "name 财务部"),
+        (["有故障时联系王小明"], "有故障时联系王小红", "name 王小明"),
     ],
 )
 def test_what_loses_a_fact_is_refused(sources: list[str], text: str, lost: str) -> None:
@@ -76,6 +80,7 @@ def test_what_loses_a_fact_is_refused(sources: list[str], text: str, lost: str) 
         (["The port is 5433"], "The port on which it listens is the port 5433", Fault.LONGER),
         (["Reports of failed payments come with a table of amounts and names", "The port is 5433"],
          "The port is 5433", Fault.WORDS),
+        (["the gateway runs on atlas"], "the gateway runs", Fault.WORDS),
         (["Reports are to be short here, says Anna"], "Always keep reports short, says Anna", Fault.ORDER),
         (["The port is 5433"], "The port is 5433", Fault.SAME),
     ],

@@ -32,6 +32,9 @@ def keys(text: str) -> set[str]:
         ("生产库端口是5433，由王芳负责", {"n:5433", "q:王芳"}),
         ("每周五凌晨三点备份到 /srv/备份/a.tar.gz，保留十五天", {"day:5", "n:3", "p:/srv/备份/a.tar.gz", "n:15 day"}),
         ("不要在周末重启“网关”", {"not", "q:网关"}),
+        ("负责人：约翰·史密斯", {"q:约翰·史密斯", "q:史密斯"}),
+        ("机器在上海，属于运维组", {"q:上海", "q:运维组"}),
+        ("the gateway is called atlas", {"w:atlas"}),
         ("联系李伟经理，邮箱 li.wei@acme.cn", {"q:李伟", "w:li.wei@acme.cn"}),
     ],
 )  # fmt: skip
