@@ -95,13 +95,16 @@ def test_a_shutdown_is_no_sign_that_a_run_kills_its_process(world: Any) -> None:
         world.take()
 
 
-def test_an_action_keeps_no_transcript_and_ends(world: Any) -> None:
-    start = runs.Start(job=Job(name="nightly", action="tidy"), job_uid=None, actor="ann")
+def test_an_action_is_gone_on_with_for_what_it_does_is_done_once(world: Any) -> None:
+    start = runs.Start(job=Job(name="nightly", action="curate"), job_uid=None, actor="ann")
     run_id = world.store.write(lambda conn: runs.enqueue(conn, start, world.now))
+    for _ in range(2):
+        world.take()
+        (found,) = dies(world)
+        assert (found.run.id, found.state) == (run_id, RunState.QUEUED)
     world.take()
     (found,) = dies(world)
-    assert (found.run.id, found.state) == (run_id, RunState.INTERRUPTED)
-    assert world.run(run_id)["reason"] == "owner_died"
+    assert (found.state, world.run(run_id)["reason"]) == (RunState.FAILED, "crashed")
 
 
 @pytest.mark.parametrize("line", [PROMPT, "script: true"])
