@@ -5,11 +5,14 @@ Read leniently, for people edit it; written exactly: what is written reads back 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 SIGN = "§"
 BETWEEN = f"\n{SIGN}\n"
+_LIKE = 0.6
+_COMPARED = 5_000
 
 
 class Entry(NamedTuple):
@@ -65,15 +68,29 @@ def lines(text: str) -> list[str]:
 
 def merged(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...] | None:
     """``ours`` with what ``theirs`` changed of ``base``, whole entries at a time: two that were added behind one
-    another do not clash, as two lines would. None where an entry that is to go is not as it was."""
+    another do not clash, as two lines would. None where an entry that is to go is not as it was; one that is gone
+    already is no reason."""
     gone = [entry for entry in base if entry not in theirs]
-    if any(entry not in ours for entry in gone):
+    others = [entry for entry in ours if entry not in base and entry not in theirs]
+    if any(entry not in ours and _reworded(entry, others) for entry in gone):
         return None
     found = list(ours)
     for at, entry in enumerate(theirs):
         if entry not in base and entry not in found:
             found.insert(_behind(found, theirs[:at]), entry)
     return tuple(entry for entry in found if entry not in gone)
+
+
+def _reworded(entry: str, others: Sequence[str]) -> bool:
+    """Whether one of these may be the entry with other words."""
+    matcher = difflib.SequenceMatcher(b=entry, autojunk=False)
+    for other in others:
+        if max(len(entry), len(other)) > _COMPARED:
+            return True
+        matcher.set_seq1(other)
+        if matcher.real_quick_ratio() >= _LIKE and matcher.quick_ratio() >= _LIKE and matcher.ratio() >= _LIKE:
+            return True
+    return False
 
 
 def _behind(found: Sequence[str], before: Sequence[str]) -> int:

@@ -104,6 +104,10 @@ def plan_undo(snapshots: SnapshotRepository, taken_back: Iterable[str], *, paths
             )
             tree = done.tree
             failed |= set(done.clashes)
+        there = {path: now for path in failed if (now := objects.at(head.tree, path)) == aims[path]}
+        if there:  # somebody brought them back before: one commit after another they do not merge
+            tree = objects.edited(tree, there)
+            failed -= there.keys()
         kept = _edited_since(objects, commits, wanted, set(aims))
         return _plan(found, objects, tree, kept, {path: aims[path] for path in failed})
 

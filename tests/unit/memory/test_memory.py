@@ -272,11 +272,14 @@ def test_entries_that_say_nearly_the_same(one: str, other: str, *, same: bool) -
         ("b", "b c", "a b", "a b c"),
         ("a c", "a c d", "a b c", "a b c d"),
         ("a b", "a", "a b c", "a c"),
-        ("a b", "a x", "a", None),
+        ("a fact", "a facts", "a", None),
+        ("a b", "a x", "a", "a x"),
+        ("a b", "a", "a", "a"),
+        ("a 备份在两点", "a 备份在三点", "a", None),
     ],
     ids=[
         "first taken back", "last taken back", "the only one", "replacement taken back", "removal taken back",
-        "between", "both", "changed since",
+        "between", "both", "changed since", "gone since, another is there", "gone since", "changed since, in Chinese",
     ],
 )  # fmt: skip
 def test_changes_of_entries_go_together_unless_they_are_of_one(

@@ -176,6 +176,17 @@ def test_what_a_run_changed_in_several_commits_is_undone_as_one(root: Path) -> N
     assert rig.state(root) == before
 
 
+def test_what_a_person_brought_back_before_is_no_clash_of_an_undo(root: Path) -> None:
+    snapshots = rig.repository(root)
+    before = hand(root, c="mine\n")
+    one = run(root, a=TEXT.replace("one", "run 1"), b="first\n")
+    two = run(root, a=TEXT.replace("one", "run 1, again"), b="second\n")
+    restored(snapshots, before, paths=("jobs/a.md",))
+    plan = plan_undo(snapshots, [one.id, two.id])
+    assert plan.clashes == ()
+    assert plan.paths == ("jobs/b.md",)
+
+
 def test_an_undo_of_something_undone_already_changes_nothing(root: Path) -> None:
     snapshots = rig.repository(root)
     made = run(root, b="by run\n")
