@@ -5,6 +5,7 @@ Pure, as ``notice`` is. What an agent wrote is one bounded line a line; the whol
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -23,6 +24,17 @@ ARCHIVED = "archived"
 SNAPSHOT = 7
 """Digits of a snapshot's id."""
 _LABELS = ("changed", "from", "used", "see", "undo")
+_WORTH_ZH = {
+    "it took": "步骤多",
+    "a way that was not obvious,": "办法不易想到",
+    "errors were overcome,": "克服了错误",
+    "a person's correction worked,": "人的纠正有效",
+    "it was asked for,": "应人的要求",
+}
+_WORTH = re.compile(
+    rf"(?P<word>{'|'.join(map(re.escape, _WORTH_ZH))}) (?P<calls>\d+) calls?, (?P<errors>\d+) errors?: (?P<said>.*)",
+    re.DOTALL,
+)
 _VERBS = frozenset({"added", "removed", "created", "rewritten", "merged", ARCHIVED})
 """The words of ``Learned.change`` that stand so in a message; all others are ``changed``."""
 
@@ -119,7 +131,15 @@ def source(change: Learned, lang: str) -> str:
     actor = "cli" if change.actor == "run" and not step.isdecimal() else change.actor
     said = words.get(f"from_{actor}", words["from_cli"]).format(run=change.run_id or "-", step=step)
     because = notice.one_line(str(change.details.get("because") or ""))
-    return said + (words["because"].format(why=because) if because else "")
+    return said + (words["because"].format(why=_worth(because, lang)) if because else "")
+
+
+def _worth(because: str, lang: str) -> str:
+    """Why a new skill was worth it, which the record keeps in English before the agent's own words."""
+    found = _WORTH.fullmatch(because) if lang == "zh" else None
+    if found is None:
+        return because
+    return f"{_WORTH_ZH[found['word']]}，调用 {found['calls']} 次，错误 {found['errors']} 个：{found['said']}"
 
 
 def see(change: Learned) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hermes_cron.domain import notice_learned
 from hermes_cron.domain.run import Outcome, RunState
 from hermes_cron.home import Home
 from hermes_cron.store import learned, views
@@ -93,6 +94,18 @@ def test_a_skill_that_proved_wrong_is_patched_in_the_same_run(rig: Rig) -> None:
     versions = rig.app.history.versions("skills/deploy/put-on-cluster")
     assert [it.commit.run for it in versions][1:] == [run_id]
     assert versions[-1].commit.reason == "skill deploy/put-on-cluster patched: the registry has another name"
+
+
+@pytest.mark.parametrize("because", ["steps", "method", "errors", "asked"])
+def test_in_chinese_the_record_is_read_in_chinese(rig: Rig, because: str) -> None:
+    run_id, (answer,) = played(rig, create(because), works=5, fails=1)
+    assert answer["success"] is True
+    with rig.app.store.read() as conn:
+        (row,) = learned.of_run(conn, run_id)
+    said = notice_learned.source(row, "zh")
+    assert said.endswith("，调用 6 次，错误 1 个：it comes every week）"), said
+    assert "6 calls" not in said
+    assert "6 calls, 1 error: it comes every week" in notice_learned.source(row, "en")
 
 
 @pytest.mark.parametrize("mode", ["absorb", "off"])
