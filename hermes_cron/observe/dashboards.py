@@ -137,16 +137,11 @@ DASHBOARDS: tuple[Dashboard, ...] = (
                 "{{outcome}}")]),
             Panel(title="Since its last use", kind="bargauge", unit="s", width=24, queries=[(
                 f"topk(20, time() - hermes_cron_skill_last_used_timestamp_seconds{{{SKILLS}}})", "{{skill}}")]),
-            Panel(title="Skills by state", stacked=True, width=8, queries=[("hermes_cron_skills", "{{state}}")]),
-            Panel(title="What the curator did", stacked=True, width=8, queries=[(
-                "sum by (action, outcome) (increase(hermes_cron_curator_actions_total[$__rate_interval]))",
-                "{{action}} {{outcome}}")]),
-            Panel(title="Since the curator's last good run", kind="stat", unit="s", width=8,
-                  queries=[("time() - hermes_cron_curator_last_success_timestamp_seconds", "")]),
+            Panel(title="Skills by state", stacked=True, width=24, queries=[("hermes_cron_skills", "{{state}}")]),
         ),
     ),
     Dashboard(
-        uid="hermes-cron-memory", title="hermes-cron: memory, reviews and history",
+        uid="hermes-cron-memory", title="hermes-cron: memory and curator",
         panels=(
             Panel(title="Memory used", kind="gauge", unit="percentunit", width=8, height=6,
                   queries=[("hermes_cron_memory_chars / hermes_cron_memory_limit_chars", "{{store}}")]),
@@ -158,6 +153,11 @@ DASHBOARDS: tuple[Dashboard, ...] = (
             Panel(title="Looks back at runs", stacked=True, queries=[
                 ("sum by (outcome) (increase(hermes_cron_reviews_total[$__rate_interval]))", "{{outcome}}"),
                 ("sum(increase(hermes_cron_review_noop_total[$__rate_interval]))", "nothing to keep")]),
+            Panel(title="What the curator did", stacked=True, queries=[(
+                "sum by (action, outcome) (increase(hermes_cron_curator_actions_total[$__rate_interval]))",
+                "{{action}} {{outcome}}")]),
+            Panel(title="Since the curator's last good run", kind="stat", unit="s",
+                  queries=[("time() - hermes_cron_curator_last_success_timestamp_seconds", "")]),
         ),
     ),
 )  # fmt: skip
