@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
+import json
+import os
 import shlex
 import shutil
 import zoneinfo
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
 SILENT = timedelta(seconds=120)
 """A loop that goes round says so every ten seconds; a first look at thousands of new files takes longer."""
 
+PASSES = timedelta(minutes=10)
+"""Longer ago, a pass was somebody's who wanted one."""
+
+_TAIL = 100_000  # bytes of the log
 _LINGER = Path("/var/lib/systemd/linger")
 _UP = frozenset({"active", "activating", "reloading", "unknown"})
 _AT_START = frozenset({"enabled", "enabled-runtime", "static", "linked", "unknown"})
@@ -42,11 +49,32 @@ def scheduler(patient: Patient) -> Iterator[Finding]:
     installed = _installed(patient)
     if any(plan.timer for plan in installed):
         yield fine("timer")
+    elif _passed(patient):
+        yield fine("passes")
     elif not installed and _scheduled(patient):
         systemd = shutil.which("systemctl") is not None and Path("/run/systemd/system").is_dir()
         yield warning("nobody_serves", f"hermes-cron {'service install' if systemd else 'serve'}")
     elif not installed:
         yield fine("nothing_to_serve")
+
+
+def _passed(patient: Patient) -> bool:
+    """Whether somebody's timer made a pass a moment ago: a crontab with ``serve --once`` is a way to run it, too."""
+    from hermes_cron.domain.event import ServeStarted
+    from hermes_cron.observe import logs
+
+    try:
+        with (patient.home.logs / logs.NAME).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return False
+    for line in reversed(lines):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            said = json.loads(line)
+            if said["event"] == ServeStarted.__name__ and str(said["owner"]).startswith("once-"):
+                return patient.clock.now() - datetime.fromisoformat(said["at"]) < PASSES
+    return False
 
 
 def _scheduled(patient: Patient) -> int:

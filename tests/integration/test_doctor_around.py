@@ -103,6 +103,11 @@ def test_a_home_whose_jobs_nobody_starts(home: Home, run_cli: RunCli) -> None:
     assert run_cli("list").rc == 0
     found = only(run_cli("doctor", "--json"), "scheduler")
     assert (found["level"], found["command"].startswith("hermes-cron serv")) == ("WARN", True)
+    assert run_cli("serve", "--once").rc == 0  # as a crontab does
+    assert only(run_cli("doctor", "--json"), "scheduler")["fact"] == "a pass was made within ten minutes"
+    log = home.logs / "serve.log"
+    log.write_text(re.sub(r'"at": "20\d\d', '"at": "2020', log.read_text()))
+    assert only(run_cli("doctor", "--json"), "scheduler")["level"] == "WARN"
     assert run_cli("pause", "a").rc == 0
     assert only(run_cli("doctor", "--json"), "scheduler")["level"] == "ok"
 
