@@ -21,7 +21,9 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 
 def test_a_skill_that_nothing_uses_is_stale_after_14_days_and_archived_after_30(rig: Rig) -> None:
-    rig.learned("ops/deploy", references__a="a\n")
+    rig.learned("ops/deploy", references__a="a\n", scripts__run="echo\n")
+    (rig.home.skills / "ops/deploy/scripts/run").chmod(0o755)
+    rig.app.keep_hand_edits()
     before = rig.files()
     rig.clock.advance(14 * DAY - timedelta(seconds=1))
     assert rig.night().moves == {}
@@ -38,6 +40,7 @@ def test_a_skill_that_nothing_uses_is_stale_after_14_days_and_archived_after_30(
     skill_shelf.bring_back(rig.app, "deploy")
     after = {path: data for path, data in rig.files().items() if path != "skills/.stale"}
     assert after == before  # the same bytes, and the grace begins anew
+    assert (rig.home.skills / "ops/deploy/scripts/run").stat().st_mode & 0o777 == 0o755
     rig.clock.advance(10 * DAY)
     assert rig.night().moves == {}
 
