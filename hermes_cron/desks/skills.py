@@ -37,7 +37,7 @@ from hermes_cron.errors import (
 from hermes_cron.experience import lifecycle, skill_ops, skill_secrets, skill_write
 from hermes_cron.experience.skill_ops import Action, Because, Operation
 from hermes_cron.experience.skill_screen import SkillFinding
-from hermes_cron.experience.skill_state import File, State, read_state, refuse_links
+from hermes_cron.experience.skill_state import File, State, read_state, refuse_hidden, refuse_links
 from hermes_cron.experience.skill_version import version_of
 from hermes_cron.experience.skills import ARCHIVE, SKILL_FILE, Skill, SkillLibrary
 
@@ -238,6 +238,7 @@ class SkillDesk:
             reason = f"{self._worth(author, first)}: {reason}"
         folder = self._app.home.skills / category / short
         refuse_links(folder, self._app.home.skills)
+        refuse_hidden(folder, self._app.home.skills)
         state, said, warnings = skill_write.planned(short, None, operations, _check_playbook)
         self._refuse_secrets(None, state)
         return Plan(

@@ -54,7 +54,7 @@ def lint(path: Path, check_playbook: CheckPlaybook) -> list[Fault]:
     folders = skill_folders(path)
     if not folders:
         raise NotFound(f"no {SKILL_FILE} in {path}", hint="name a skill, its folder, or a folder of skills")
-    return [fault for folder in folders for fault in _skill(folder, check_playbook)]
+    return [fault for folder in folders for fault in (*_hidden(folder, path), *_skill(folder, check_playbook))]
 
 
 def skill_folders(path: Path) -> list[Path]:
@@ -81,6 +81,15 @@ def _skill(folder: Path, check_playbook: CheckPlaybook) -> Iterator[Fault]:
             check_playbook(playbook, str(playbook))
         except HermesCronError as error:
             yield _from_error(playbook, error)
+
+
+def _hidden(folder: Path, top: Path) -> Iterator[Fault]:
+    parts = folder.relative_to(top).parts
+    ways = (top.joinpath(*parts[:count]) for count in range(len(parts)))
+    above = next((it for it in ways if os.path.lexists(it / SKILL_FILE)), None)
+    if above is not None:
+        message = f"lies inside the skill {above.name!r}, where no skill is found"
+        yield Fault(path=folder / SKILL_FILE, line=1, message=message)
 
 
 def _data(file: Path) -> bytes:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hermes_cron.errors import Refused, SkillOutsideRoot
-from hermes_cron.experience.skills import SKILL_FILE
+from hermes_cron.errors import Conflict, Refused, SkillNameInvalid, SkillOutsideRoot
+from hermes_cron.experience.skills import MAX_DEPTH, SKILL_FILE
 
 FOLDERS = ("references", "templates", "scripts", "assets")
 """Beside SKILL.md and playbooks; agentskills.io and our ``templates``."""
@@ -135,3 +135,27 @@ def refuse_too_much(state: State) -> None:
         other = seen.setdefault(path.casefold(), path)
         if other != path:
             raise Refused(f"{path} and {other} differ in case only", hint="one name for one file")
+
+
+def refuse_hidden(folder: Path, root: Path) -> None:
+    """For a new skill. Raises ``SkillNameInvalid``, ``Conflict`` where nobody would find it, or it would hide others:
+    folders are searched so deep, and not below a SKILL.md."""
+    parts = folder.relative_to(root).parts
+    name = "/".join(parts)
+    if len(parts) > MAX_DEPTH:
+        raise SkillNameInvalid(
+            f"{name} lies {len(parts)} folders deep, and {MAX_DEPTH} are searched", hint="category/name"
+        )
+    for count in range(1, len(parts)):
+        above = root.joinpath(*parts[:count])
+        if os.path.lexists(above / SKILL_FILE):
+            raise Conflict(
+                f"{'/'.join(parts[:count])} is a skill, and inside of one no other is found",
+                hint="patch that one, or take another category",
+            )
+    below = next((Path(here) for here, _, names in os.walk(folder) if SKILL_FILE in names), None)
+    if below is not None and below != folder:
+        raise Conflict(
+            f"{name} is a category of skills ({below.relative_to(root)}), which a skill there would hide",
+            hint="another name",
+        )

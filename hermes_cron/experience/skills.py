@@ -32,7 +32,7 @@ SKILL_FILE = "SKILL.md"
 ARCHIVE = ".archive"
 """In a home's ``skills/``: what was archived, by category and name. Folders with such a name are not looked into."""
 
-_MAX_DEPTH = 6  # agentskills.io: clients look 4 to 6 levels deep ...
+MAX_DEPTH = 6  # agentskills.io: clients look 4 to 6 levels deep ...
 _MAX_FOLDERS = 2000  # ... and into 2,000 folders at most
 _MAX_BYTES = 1_048_576
 _log = logging.getLogger(__name__)
@@ -358,7 +358,7 @@ def _scan(root: Root, readings: Readings) -> Iterator[Skill]:
         seen.add((stat.st_dev, stat.st_ino))
         if any(entry.name == SKILL_FILE for entry in entries):
             yield readings.read(Path(name), root)
-        elif depth < _MAX_DEPTH:
+        elif depth < MAX_DEPTH:
             pending += [(e.path, depth + 1, e.is_symlink()) for e in entries if e.name[0] != "." and _is_folder(e)]
 
 

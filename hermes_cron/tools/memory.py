@@ -58,7 +58,7 @@ def probe(arguments: Memory, context: ToolContext) -> Probe:
 
 
 def _operations(arguments: Memory) -> Iterator[dict[str, Any]]:
-    if (arguments.action is None) == (arguments.operations is None):
+    if (arguments.action is None) == (not arguments.operations):
         raise InvalidArguments("give an action, or a list of operations", hint="one of the two")
     asked = arguments.operations or []
     if arguments.action is not None:

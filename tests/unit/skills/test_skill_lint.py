@@ -55,6 +55,17 @@ def test_each_rule_has_its_line(tmp_path: Path, old: str, new: str, fault: str) 
     assert _faults(tmp_path / "a", GOOD.replace(old, new)) == [fault]
 
 
+def test_a_skill_inside_of_a_skill_is_found_by_nobody_and_the_lint_says_so(tmp_path: Path) -> None:
+    _faults(tmp_path / "skills" / "a", GOOD)
+    nested = tmp_path / "skills" / "a" / "b"
+    nested.mkdir()
+    (nested / "SKILL.md").write_text(GOOD.replace("name: a", "name: b"), encoding="utf-8")
+    faults = [str(fault) for fault in lint(tmp_path / "skills", _check)]
+    assert faults == [f"{nested}/SKILL.md:1: lies inside the skill 'a', where no skill is found"]
+    (tmp_path / "SKILL.md").write_text(GOOD, encoding="utf-8")
+    assert [str(fault) for fault in lint(tmp_path / "skills", _check)] == faults, "what lies above is no skill of these"
+
+
 def test_what_the_text_points_at_may_be_what_no_file_system_takes(tmp_path: Path) -> None:
     (tmp_path / "a" / "references").mkdir(parents=True)
     (tmp_path / "a" / "references" / "loop.md").symlink_to("loop.md")

@@ -283,6 +283,24 @@ def test_no_secret_comes_into_a_skill(rig: Rig, secret: str) -> None:
     assert secret not in f"{head.reason} {row.reason} {json.dumps(row.details)}"
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a/b/c/d/e/f/g", "a/b/c/d/e/f/g lies 7 folders deep, and 6 are searched"),
+        (f"{NAME}/nested", f"{NAME} is a skill, and inside of one no other is found"),
+        (f"{NAME}/references/nested", f"{NAME} is a skill, and inside of one no other is found"),
+        ("ops/deploy", "ops/deploy is a category of skills (ops/deploy/flask), which a skill there would hide"),
+    ],
+)
+def test_no_skill_is_made_where_nobody_finds_it_or_where_it_hides_others(rig: Rig, name: str, why: str) -> None:
+    rig.put("ops/deploy/flask/SKILL.md", skill("flask"))
+    rig.app.keep_hand_edits()
+    error = rig.refused(action="create", name=name, because="asked", content=skill(name.rpartition("/")[2]))
+    assert error["message"] == why
+    rig.done(action="create", name="a/b/c/d/e/f", because="asked", content=skill("f"))
+    assert "f" in rig.app.skills_now().names()
+
+
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7bq0kUxJ3vQwq0yQpXoZ\n-----END RSA PRIVATE KEY-----\n"
 
 
