@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from hermes_cron.experience.skills import Skill, SkillLibrary
     from hermes_cron.jobs.files import JobFile
     from hermes_cron.wiring import App
+
+_WORD = re.compile(r"[\w./-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ def jobs(app: App, library: SkillLibrary, now: datetime) -> tuple[tuple[JobFacts
         missing: list[str] = []
         for name in job.skills:
             found = _found(library, name)
-            used += found
+            used += found or _meant(library, name)
             missing += [] if found else [name]
         if job.data is not None:
             used += _named_anywhere(library, job.data)
@@ -139,6 +142,19 @@ def _found(library: SkillLibrary, name: str) -> list[Skill]:
         return [skill for skill in library.all() if name in (skill.name, skill.qualified)]
 
 
+def _meant(library: SkillLibrary, name: str) -> list[Skill]:
+    """What a name that finds nothing says in other letters (capitals, accents in two parts): the job is told to be
+    wrong, and what it means stays until somebody has put it right."""
+    said = _folded(name)
+    return [skill for skill in library.all() if said in (_folded(skill.name), _folded(skill.qualified))]
+
+
 def _named_anywhere(library: SkillLibrary, data: bytes) -> Iterator[Skill]:
-    words = set(re.findall(r"[\w./-]+", data.decode("utf-8", "replace")))
-    yield from (skill for skill in library.all() if {skill.name, skill.qualified, skill.folder.name} & words)
+    words = {_folded(word) for word in _WORD.findall(unicodedata.normalize("NFKC", data.decode("utf-8", "replace")))}
+    for skill in library.all():
+        if {_folded(name) for name in (skill.name, skill.qualified, skill.folder.name)} & words:
+            yield skill
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

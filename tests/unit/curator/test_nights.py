@@ -79,8 +79,11 @@ def test_a_host_that_was_off_for_a_year_archives_nothing_in_its_first_night(rig:
         ("---\nschedule: evry day 9am\nskills: [deploy]\n---\nroll it out\n", "named in a file that is broken"),
         ("---\nschedule: every day 9am\nskills: [deploy\n---\nroll it out\n", "named in a file that is no YAML"),
         ("---\nschedule: every day 9am\n---\nplease do the deploy\n", "asked for by the prompt"),
+        ("---\nschedule: every day 9am\nskills: [Deploy]\n---\nroll it out\n", "named with a capital"),
+        ("---\nschedule: every day 9am\nskills: [OPS/deploy]\n---\nroll it out\n", "named whole, with capitals"),
+        ("---\nschedule: evry day 9am\nskills: [DEPLOY]\n---\nroll it out\n", "named with capitals in a broken file"),
     ],
-    ids=["paused", "qualified", "broken", "no-yaml", "matched"],
+    ids=["paused", "qualified", "broken", "no-yaml", "matched", "capital", "capitals", "broken-capitals"],
 )
 def test_what_a_job_uses_stays_active_for_a_year(rig: Rig, text: str, why: str) -> None:
     rig.learned("ops/deploy")
@@ -91,6 +94,14 @@ def test_what_a_job_uses_stays_active_for_a_year(rig: Rig, text: str, why: str) 
         rig.night()
     assert rig.there() == ["ops/deploy"], why
     assert (rig.stale(), rig.archived()) == ([], ["ops/other"])
+
+
+def test_a_name_in_other_letters_keeps_the_skill_and_the_job_is_told(rig: Rig) -> None:
+    rig.learned("ops/caf\u00e9")
+    rig.job("roll", "---\nschedule: every day 9am\nskills: [CAFE\u0301]\n---\nroll it out\n")
+    rig.clock.advance(20 * DAY)
+    assert rig.night().moves == {"note noted": ["CAFE\u0301"]}
+    assert rig.night().record["exempt"] == {"jobs": 1}
 
 
 def test_pinned_hand_written_and_shipped_skills_are_never_moved(rig: Rig) -> None:
