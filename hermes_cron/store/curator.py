@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, text
 from sqlalchemy.dialects.sqlite import insert
 
 from hermes_cron.domain.job import Action
@@ -45,7 +45,7 @@ def last_run(conn: Connection) -> str | None:
     query = (
         select(_runs.c.id)
         .where(func.json_extract(_runs.c.spec, "$.action") == Action.CURATE.value, _runs.c.ended_at.is_not(None))
-        .order_by(_runs.c.queued_at.desc())
+        .order_by(_runs.c.queued_at.desc(), text("runs.rowid DESC"))  # of two at one instant the later one
         .limit(1)
     )
     found: str | None = conn.execute(query).scalar()
