@@ -15,6 +15,7 @@ from hermes_cron.cli import jobs_known, need_you, output, when
 from hermes_cron.cli.context import Cli, cli
 from hermes_cron.clock import SystemClock
 from hermes_cron.domain.money import dollars
+from hermes_cron.errors import ConfigError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -232,7 +233,10 @@ def _moved(state: Cli, runs: Sequence[tuple[str, str]]) -> Mapping[str, int]:
     from hermes_cron.experience.skills import ARCHIVE, SKILL_FILE
 
     root = state.home.skills
-    marks = lifecycle.stale(root)
+    try:
+        marks = lifecycle.stale(root)
+    except ConfigError:  # the curator's own run says it, and fails of it
+        return {}
     newest: dict[str, Move] = {}
     for run, job in runs:
         record = curator_report.read(state.home, job, run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -67,11 +67,10 @@ class MetricsDesk:
     def _look(self) -> tuple[float, tuple[str, ...], Totals]:
         now = monotonic()
         gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
-        for look in (self._memory, self._history):
+        names: list[str] = []
+        for look in (self._memory, self._history, lambda: self._skills(names)):
             self._tried(lambda look=look: gauges.update(look()))  # type: ignore[misc]
-        names, states = self._skills()
-        gauges["hermes_cron_skills"] = {(("state", state),): float(states[state]) for state in _STATES}
-        self._looked = found = now, names, gauges
+        self._looked = found = now, tuple(sorted(names)), gauges
         return found
 
     def _tried(self, look: Callable[[], object]) -> None:
@@ -80,21 +79,19 @@ class MetricsDesk:
         except Exception:  # noqa: BLE001  # one gauge that cannot be read must not hide the others
             _LOG.exception("a part of the metrics cannot be told")
 
-    def _skills(self) -> tuple[tuple[str, ...], Mapping[str, int]]:
-        """By the names under which uses are counted, and how many are in each state."""
+    def _skills(self, names: list[str]) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+        """How many are in each state; ``names`` gets those under which uses are counted."""
         from hermes_cron.experience.lifecycle import shown, stale
         from hermes_cron.experience.skill_index import name_of, record_of
 
         library, records = self._app.read_skills(), self._app.skill_reading.records()
-        marks = stale(self._app.home.skills)
-        names, states = set(), Counter(archived=self._archived())
-        for skill in library.all():
-            if skill.fault is None:
-                name = name_of(library, skill)
-                names.add(name)
-                state = shown(marks.get(skill.qualified), record_of(records, skill, name))
-                states["pinned" if skill.pinned else state.value] += 1
-        return tuple(sorted(names)), states
+        good = [(skill, name_of(library, skill)) for skill in library.all() if skill.fault is None]
+        names += {name for _, name in good}
+        marks, states = stale(self._app.home.skills), Counter(archived=self._archived())
+        for skill, name in good:
+            state = shown(marks.get(skill.qualified), record_of(records, skill, name))
+            states["pinned" if skill.pinned else state.value] += 1
+        return {"hermes_cron_skills": {(("state", state),): float(states[state]) for state in _STATES}}
 
     def _archived(self) -> int:
         from hermes_cron.experience.skills import ARCHIVE, SKILL_FILE

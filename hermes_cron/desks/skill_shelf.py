@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hermes_cron.domain.file_edit import Drop, Edits, Put
 from hermes_cron.domain.learning import Author, Kind, LearnedState
 from hermes_cron.errors import Conflict, NotFound, Refused
-from hermes_cron.experience import skill_pins
+from hermes_cron.experience import beside_skills, skill_pins
 from hermes_cron.experience.skill_ops import Action, Operation
 from hermes_cron.experience.skill_state import read_state
 from hermes_cron.experience.skills import ARCHIVE, SKILL_FILE
@@ -148,7 +148,4 @@ def _pinned_name(app: App, word: str) -> str:
 
 
 def _pins(app: App) -> bytes | None:
-    try:
-        return (app.home.skills / skill_pins.PINS).read_bytes()
-    except FileNotFoundError:
-        return None
+    return beside_skills.read(app.home.skills, skill_pins.PINS)

@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from hermes_cron.domain.skill_use import UNKNOWN, SkillRecord, later
+from hermes_cron.experience import beside_skills
 
 STALE_FILE = ".stale"
 """In a home's ``skills/``, beside ``.pinned``: in the history, so that a change of states is undone like any other."""
@@ -141,11 +142,8 @@ def shown(mark: Mark | None, record: SkillRecord) -> SkillState:
 
 
 def stale(root: Path) -> Mapping[str, Mark]:
-    """What the file in a home's skills says, by qualified name; nothing when there is no file."""
-    try:
-        return marks((root / STALE_FILE).read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
+    """What the file in a home's skills says, by qualified name; nothing where none is. Raises ``ConfigError``."""
+    return marks(beside_skills.read(root, STALE_FILE))
 
 
 def marks(data: bytes | None) -> dict[str, Mark]:
@@ -164,12 +162,9 @@ def marks(data: bytes | None) -> dict[str, Mark]:
 
 
 def unmarked(root: Path, name: str) -> tuple[bytes, bytes] | None:
-    """The file before and after that skill's line is gone; None when it has none."""
-    try:
-        data = (root / STALE_FILE).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return (data, marked(data, [(name, None)])) if name in marks(data) else None
+    """The file before and after that skill's line is gone; None when it has none. Raises ``ConfigError``."""
+    data = beside_skills.read(root, STALE_FILE)
+    return (data, marked(data, [(name, None)])) if data is not None and name in marks(data) else None
 
 
 def marked(data: bytes | None, changes: Iterable[tuple[str, Mark | None]]) -> bytes:

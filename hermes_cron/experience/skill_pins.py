@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hermes_cron.experience import beside_skills
+
 PINS = ".pinned"
 _HEAD = "# Skills that no run changes, one category/name a line: hermes-cron skills pin NAME\n"
 
 
 def pinned(root: Path) -> frozenset[str]:
-    """The names in the file of a home's skills; none when there is no file."""
-    try:
-        return names((root / PINS).read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return frozenset()
+    """The names in the file of a home's skills; none when there is no file. Raises ``ConfigError``."""
+    return names(beside_skills.read(root, PINS) or b"")
 
 
 def names(data: bytes) -> frozenset[str]:

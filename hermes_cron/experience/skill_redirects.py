@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from hermes_cron.experience import beside_skills
+
 REDIRECTS = ".redirects"
 _HEAD = "# Skills that were merged into another one, kept by hermes-cron: OLD NEW, each as category/name\n"
 
 
 def redirects(root: Path) -> Mapping[str, str]:
-    """What the file of a home's skills says, in its order; nothing when there is no file."""
-    try:
-        return pairs((root / REDIRECTS).read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
+    """What the file of a home's skills says, in its order; nothing when there is no file. Raises ``ConfigError``."""
+    return pairs(beside_skills.read(root, REDIRECTS))
 
 
 def pairs(data: bytes | None) -> dict[str, str]:

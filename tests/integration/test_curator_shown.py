@@ -105,3 +105,25 @@ def test_the_last_good_run_of_the_curator_is_that_of_its_job(home: Home) -> None
         assert series(fetched(serving))[gauge] == pytest.approx(NOON.timestamp(), abs=120)
         assert serving.cli("pause", "curator-of-mine").rc == 0
         assert gauge not in series(fetched(serving)), "a person paused it: nobody is to be alarmed"
+
+
+@pytest.mark.parametrize("name", [".stale", ".pinned", ".redirects"])
+def test_a_file_beside_the_skills_that_cannot_be_read_is_an_error_with_its_name(
+    rig: Rig, run_cli: RunCli, name: str
+) -> None:
+    rig.learned("ops/a")
+    rig.job("nightly-curator", "---\nschedule: every day 03:00\naction: curate\n---\n")
+    assert run_cli("curator", "run", at=rig.home).rc == 0
+    (rig.home.skills / name).unlink(missing_ok=True)
+    (rig.home.skills / name).mkdir()
+    for argv in (("skills", "list"), ("curator", "status"), ("skills", "pin", "a"), ("curator", "run")):
+        said = run_cli(*argv, at=rig.home)
+        assert "Traceback" not in said.err, argv
+        assert said.rc == 0 or f"skills/{name} cannot be read: Is a directory" in said.err + said.out, argv
+    status = run_cli("status", at=rig.home)
+    assert "last 24 h" in status.out, status.err
+    scrape = run_cli("metrics", at=rig.home)
+    assert "hermes_cron_jobs{" in scrape.out, scrape.err
+    if name != ".redirects":
+        assert f"failed  nightly-curator: skills/{name} cannot be read" in status.out
+        assert "hermes_cron_skills{" not in scrape.out  # not known is not nought
