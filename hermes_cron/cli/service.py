@@ -94,6 +94,7 @@ def install(
     state, texts = cli(), _TEXTS[cli().lang]
     plan = _plan(state, _manager(user=user, system=system), timer=timer, drain=drain, key=key)
     _refuse_no_home(plan)
+    _refuse_unseen(plan)
     steps = host.installing(plan)
     if dry_run:
         if state.json:
@@ -170,7 +171,8 @@ def _plan(
 ) -> Plan:  # fmt: skip
     from hermes_cron.service import host, units
 
-    home = units.STATE if manager == "system" and state.home_option is None else state.home_path.root
+    named = state.home_option or state.environment.home
+    home = state.home_path.root if named or manager == "user" else units.STATE
     return units.Plan(
         manager=units.Manager(manager),
         program=host.program(),
@@ -198,3 +200,15 @@ def _refuse_no_home(plan: Plan) -> None:
 
     if not Home(plan.home).is_home():
         raise ConfigError(f"no home at {plan.home}", hint=f"hermes-cron --home {plan.home} init")
+
+
+def _refuse_unseen(plan: Plan) -> None:
+    """Before the home is given to another account: the service would end at once, or find another home."""
+    from hermes_cron.service import units
+
+    path = units.unseen(plan)
+    if path is not None:
+        raise Usage(
+            f"the system's service does not see {path}: its unit hides the folders of people and /tmp",
+            hint="hermes-cron service install --user, or the program and the home elsewhere, such as /opt and /var/lib",
+        )

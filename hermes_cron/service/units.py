@@ -139,6 +139,20 @@ _SYSTEM = [
 ]  # fmt: skip
 """What a scheduler and its scripts do not need. A job that needs more gets it by a drop-in: ``systemctl edit``."""
 
+_UNSEEN = tuple(map(Path, ("/home", "/root", "/run/user", "/tmp", "/var/tmp")))  # noqa: S108  # names, nothing is put there
+"""What ``ProtectHome`` and ``PrivateTmp`` take from the system's service."""
+
+
+def unseen(plan: Plan) -> Path | None:
+    """The home or the program where the service cannot see it, links followed; None when it sees both."""
+    if plan.manager is not Manager.SYSTEM:
+        return None
+    program = Path(plan.program[0])
+    for path in (plan.home, plan.home.resolve(), program, program.resolve()):
+        if any(path.is_relative_to(place) for place in _UNSEEN):
+            return path
+    return None
+
 
 def _text(parts: list[tuple[str, list[str]]]) -> str:
     return "\n\n".join("\n".join([f"[{name}]", *lines]) for name, lines in parts) + "\n"

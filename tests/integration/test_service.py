@@ -213,6 +213,18 @@ def test_a_dry_run_writes_nothing_and_asks_nobody(host: Path, home: Home) -> Non
     assert "User=hermes-cron" in system["hermes-cron.service"]
 
 
+def test_the_system_service_is_of_the_home_that_is_named_and_refuses_one_that_it_cannot_see(
+    host: Path, home: Home
+) -> None:
+    made = service(host, home, "render", "--system")  # HERMES_CRON_HOME names it
+    assert f"--home {home.root} serve" in made.out
+    done = service(host, home, "install", "--system", "--dry-run")
+    if any(home.root.is_relative_to(place) for place in ("/tmp", "/home", "/root")):  # where tests lie
+        assert done.rc == 2
+        assert f"the system's service does not see {home.root}" in done.err
+        assert "chown" not in done.out
+
+
 def test_a_systemd_that_does_not_answer_is_told_with_its_words(host: Path, home: Home) -> None:
     (host / "broken").touch()
     done = service(host, home, "install", "--user", "-y")

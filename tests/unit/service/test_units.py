@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hermes_cron.service.units import NAME, STATE, Manager, Plan, as_written, render
+from hermes_cron.service.units import NAME, STATE, Manager, Plan, as_written, render, unseen
 
 ANALYZE = shutil.which("systemd-analyze")
 needs_systemd = pytest.mark.skipif(ANALYZE is None, reason="needs systemd-analyze")
@@ -103,3 +104,22 @@ def test_the_key_is_handed_over_by_systemd_and_named_nowhere_else() -> None:
     text = render(plan(key=Path("/etc/hermes-cron.key")))[f"{NAME}.service"]
     assert "LoadCredential=master-key:/etc/hermes-cron.key" in text
     assert "Environment" not in text
+
+
+@pytest.mark.parametrize(
+    ("part", "path"),
+    [("home", "/root/hc"), ("home", "/home/me/.hermes-cron"), ("home", "/tmp/hc"), ("program", "/root/.local/bin/hc"),
+     ("program", "/home/me/venv/bin/python"), ("home", "/run/user/1000/hc")],
+)  # fmt: skip
+def test_what_the_system_unit_hides_is_seen_before_it_is_installed(part: str, path: str) -> None:
+    odd = replace(plan(), home=Path(path)) if part == "home" else replace(plan(), program=(path,))
+    assert unseen(odd) == Path(path)
+    assert unseen(replace(odd, manager=Manager.USER)) is None
+    assert unseen(plan(home=Path("/srv/root/home"))) is None
+
+
+def test_a_program_that_is_a_link_into_a_folder_of_people_is_seen_too(tmp_path: Path) -> None:
+    link = tmp_path / "python"
+    link.symlink_to("/root/.pyenv/bin/python")
+    made = plan(program=(str(link),))
+    assert unseen(made) in (link, Path("/root/.pyenv/bin/python"))
