@@ -225,7 +225,9 @@ class ConsolidationDesk:
                 report.keep(self._app.home, found[0], self._app.redact)
             return as_kept(all_edits)
 
-        why = Why(actor=ACTOR, reason=_reason(draft_counts(steps)), run=taken.id, job=_job(taken), call=key)
+        preview = [self._tidied(target, steps[target])[0] for target in steps]
+        counts = report.record(_after(facts, preview), preview, "planned")["counts"]  # with what will have no room
+        why = Why(actor=ACTOR, reason=_reason(counts), run=taken.id, job=_job(taken), call=key)
         changed = None
         for left in reversed(range(_TRIES)):
             try:
@@ -395,15 +397,8 @@ def _failed(model: str, why: str) -> Said:
     return Said(state="failed", name=model, why=one_line(why, _ERROR))
 
 
-def draft_counts(steps: Mapping[Target, Sequence[Step]]) -> tuple[int, int]:
-    """How many entries are to be merged, and dropped."""
-    every = [step for each in steps.values() for step in each]
-    merged = sum(len(step.sources) for step in every if step.why.merges)
-    return merged, sum(len(step.sources) for step in every) - merged
-
-
-def _reason(counts: tuple[int, int]) -> str:
-    said = [f"{n} {word}" for n, word in zip(counts, ("merged", "dropped"), strict=True) if n]
+def _reason(counts: Mapping[str, int]) -> str:
+    said = [f"{counts[word]} {word}" for word in ("merged", "dropped") if counts[word]]
     return f"memory consolidated: {', '.join(said) or 'what had no room'}"
 
 

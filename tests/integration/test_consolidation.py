@@ -163,7 +163,11 @@ def test_a_file_over_its_limit_is_within_it_after_and_what_had_no_room_lies_in_t
     assert len(rig.file().decode()) <= 300
     there = (*(it.text for it in rig.app.memory.archived(Target.MEMORY)), *rig.entries())
     assert there == tuple(entries)
-    assert night.report["counts"]["dropped"] == 20 - len(rig.entries())
+    gone = 20 - len(rig.entries())
+    assert night.report["counts"]["dropped"] == gone
+    made = rig.app.snapshots.head()
+    assert made is not None
+    assert made.reason == f"memory consolidated: {gone} dropped"  # the history and the report count alike
 
 
 def test_a_file_that_cannot_be_read_is_left_alone_and_the_other_is_done(rig: Rig) -> None:
