@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from hermes_cron import files
+from hermes_cron.desks.curator_words import said
 from hermes_cron.domain import when
 from hermes_cron.domain.clip import one_line
 from hermes_cron.experience.curation import Intended, Move, dumped, loaded
@@ -256,7 +257,7 @@ def _lines(record: Record, zone: ZoneInfo, lang: str) -> Iterator[str]:
                 yield "  " + texts["more"].format(n=len(entries) - _SHOWN)
     if record.said:
         yield ""
-        yield from (one_line(line, _TEXT) for line in record.said)
+        yield from (one_line(said(line, lang), _TEXT) for line in record.said)
     yield ""
     yield texts["skills"].format(total=sum(record.states.values()), **record.states)
     kept = [_EXEMPT[lang][why].format(n=count) for why, count in record.exempt.items() if count]
@@ -279,7 +280,7 @@ def _entry(each: Entry, zone: ZoneInfo, lang: str) -> str:
     why = f": {each.said}" if each.said else ""
     names = texts["comma"].join(map(str, it.evidence.get("jobs", ())))
     jobs = texts["jobs" if each.state == "done" else "to_jobs"].format(names=names) if names else ""
-    return "  " + one_line(f"{move}{it.skill}{into}: {it.why}{since}{jobs}{why}", _TEXT) + asked
+    return "  " + one_line(f"{move}{it.skill}{into}: {said(it.why, lang)}{since}{jobs}{why}", _TEXT) + asked
 
 
 def settled(record: Record, **changes: Any) -> Record:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -431,3 +432,19 @@ def test_an_archive_whose_skill_is_gone_meanwhile_leaves_everything(rig: Rig) ->
     with pytest.raises((NotFound, Conflict)):
         rig.app.curator.apply(planned.intended, key="r1/1", reason="a night", run="r1")
     assert rig.files() == before
+
+
+def test_a_report_in_chinese_gives_its_own_reasons_in_chinese(tmp_path: Path) -> None:
+    with Rig(tmp_path, config='language = "zh"\n') as rig:
+        rig.learned("ops/a")
+        rig.learned("ops/used")
+        rig.job("roll", "---\nschedule: every day 9am\nskills: [nowhere]\n---\nroll it out\n")
+        rig.clock.advance(DAY)
+        rig.used("used")
+        rig.clock.advance(20 * DAY)
+        text = rig.night().outcome.text
+        assert "闲置 ops/a: 创建 21 天以来未使用" in text
+        assert "闲置 ops/used: 已 20 天未使用" in text
+        assert "nowhere: 任务 roll 引用了它，但没有这个技能" in text
+        assert "没有询问模型：未配置" in text
+        assert not re.search(r"[a-z]+ [a-z]+ [a-z]+", re.sub(r"hermes-cron [a-z]+ \w+", "", text)), text
