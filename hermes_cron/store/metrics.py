@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, case, func, select
+from sqlalchemy import Connection, Select, case, func, or_, select
 
 from hermes_cron.domain.job import Action
 from hermes_cron.domain.run import RunState
@@ -67,10 +67,13 @@ def tell(conn: Connection) -> Told:
 
 
 def _standing() -> Select[Any]:
-    """Each declared job, the state it is in, and when its newest good run ended."""
+    """Each declared job, the state it is in, and when its newest good run ended. An action that was only asked what it
+    would do is no good run."""
+    action = func.json_extract(_jobs.c.spec, "$.action")
+    real = or_(action.is_(None), func.coalesce(func.json_extract(_runs.c.arguments, "$.dry_run"), 0) == 0)
     last_ok = (
         select(_runs.c.ended_at)
-        .where(_runs.c.job_uid == _jobs.c.uid, _runs.c.state == RunState.OK.value)
+        .where(_runs.c.job_uid == _jobs.c.uid, _runs.c.state == RunState.OK.value, real)
         .order_by(_runs.c.queued_at.desc())
         .limit(1)
         .scalar_subquery()
@@ -81,10 +84,8 @@ def _standing() -> Select[Any]:
         (func.json_extract(_jobs.c.spec, "$.paused").is_not(None), "paused"),
         else_="active",
     )
-    action = func.json_extract(_jobs.c.spec, "$.action").label("action")
-    return select(_jobs.c.name, state.label("state"), _jobs.c.next_due, last_ok.label("last_ok"), action).where(
-        _jobs.c.removed_at.is_(None)
-    )
+    found = (_jobs.c.name, state.label("state"), _jobs.c.next_due, last_ok.label("last_ok"), action.label("action"))
+    return select(*found).where(_jobs.c.removed_at.is_(None))
 
 
 @lru_cache(maxsize=65_536)  # the same few thousand texts at every scrape

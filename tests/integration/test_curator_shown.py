@@ -127,3 +127,12 @@ def test_a_file_beside_the_skills_that_cannot_be_read_is_an_error_with_its_name(
     if name != ".redirects":
         assert f"failed  nightly-curator: skills/{name} cannot be read" in status.out
         assert "hermes_cron_skills{" not in scrape.out  # not known is not nought
+
+
+def test_a_dry_run_is_no_success_of_the_curator(home: Home, run_cli: RunCli) -> None:
+    assert run_cli("init", "--no-input", "--tz", "UTC", at=home).rc == 0
+    mark = "hermes_cron_curator_last_success_timestamp_seconds "
+    assert run_cli("curator", "run", "--dry-run", at=home).rc == 0
+    assert mark not in run_cli("metrics", at=home).out.replace("# HELP " + mark, "").replace("# TYPE " + mark, "")
+    assert run_cli("curator", "run", at=home).rc == 0
+    assert f"\n{mark}1" in run_cli("metrics", at=home).out
