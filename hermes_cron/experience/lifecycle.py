@@ -120,7 +120,7 @@ def step(skill: SkillFacts, now: datetime, rule: Rule = RULE) -> tuple[SkillStat
     cause = Cause.UNUSED if idle >= rule.stale else Cause.FAILING if skill.record.failing else None
     if skill.exempt is not None or cause is None:
         return None if skill.mark is None else (SkillState.ACTIVE, None)
-    if skill.mark is None:
+    if skill.mark is None or skill.mark.since > now:  # marked by a clock that was ahead: its time begins anew
         return SkillState.STALE, cause
     stayed = now - skill.mark.since
     if idle >= rule.archive and stayed >= max(rule.archive - rule.stale - _EARLY, timedelta(0)):

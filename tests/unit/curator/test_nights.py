@@ -448,3 +448,14 @@ def test_a_report_in_chinese_gives_its_own_reasons_in_chinese(tmp_path: Path) ->
         assert "nowhere: 任务 roll 引用了它，但没有这个技能" in text
         assert "没有询问模型：未配置" in text
         assert not re.search(r"[a-z]+ [a-z]+ [a-z]+", re.sub(r"hermes-cron [a-z]+ \w+", "", text)), text
+
+
+def test_what_a_clock_that_was_years_ahead_marked_is_archived_in_its_time(rig: Rig) -> None:
+    rig.learned("ops/deploy")
+    rig.clock.advance(10_000 * DAY)
+    assert rig.night().moves == {"stale done": ["ops/deploy"]}
+    rig.clock.advance(-9_980 * DAY)
+    assert rig.night().moves == {"stale done": ["ops/deploy"]}
+    assert rig.night().moves == {}
+    rig.clock.advance(16 * DAY)
+    assert rig.night().moves == {"archive done": ["ops/deploy"]}
