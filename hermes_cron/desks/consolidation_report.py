@@ -194,9 +194,9 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
 
 
 def moved(found: Record) -> bool:
-    """Whether there is something to tell."""
+    """Whether there is something to tell: what changed, or a file that cannot be read."""
     counts = found["counts"]
-    return bool(counts["merged"] or counts["dropped"] or counts["written"] or counts["proposed"])
+    return bool(found["faults"] or counts["merged"] or counts["dropped"] or counts["written"] or counts["proposed"])
 
 
 def text(found: Record, lang: str) -> str:

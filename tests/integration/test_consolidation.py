@@ -178,6 +178,8 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_the_other_is_done(rig: Rig
     assert rig.entries(Target.USER) == ("Anna likes tea",)
     assert (rig.home.memories / "MEMORY.md").is_symlink()
     assert "MEMORY.md was left alone" in night.outcome.text
+    assert "MEMORY.md was left alone" in rig.night().outcome.text
+    assert not rig.night().outcome.silent  # nothing moved, and whoever hears of the job hears that
 
 
 def test_in_chinese(rig: Rig) -> None:
