@@ -72,7 +72,7 @@ class Changes:
         known = None if redirects is None else redirects.data
         home.put(_REDIRECTS, skill_redirects.with_redirect(known, source.qualified, target.qualified))
         curator_carry.archive(home, it, now)
-        said = (*made.said, *(f"job {name} names {target.name} now" for name in jobs))
+        said = (*made.said, *(f"job {name} is to name {target.name}" for name in jobs))
         self.done.append(Done(name=target.qualified, lines=lines, said=said, jobs=jobs))
 
     def _rename(self, home: HomeFiles, source: skill_merge.Part, target: skill_merge.Part) -> list[str]:

@@ -77,7 +77,7 @@ def test_a_merge_from_proposal_to_yes_to_undo(rig: Second, run_cli: RunCli) -> N
     assert "skill radar into briefing" in shown
     assert "+ references/radar.md: feeds" in shown
     assert "They do the same." in shown
-    assert "job j1 names briefing now" in shown
+    assert "job j1 is to name briefing" in shown
     assert "skill radar into briefing" in cli("approve", "a1")
 
     assert "skills: [briefing]" in (rig.home.jobs / "j1.md").read_text()

@@ -193,7 +193,7 @@ def test_a_merge_is_proposed_with_its_lines_and_done_after_a_yes(rig: Second) ->
     assert "+ references/radar.md: feeds" in row.lines
     assert f"hermes-cron approve {asked.id}" in night.outcome.text
     assert "(rewrites j1)" in night.outcome.text
-    assert "job j1 names briefing now" in row.details["said"]
+    assert "job j1 is to name briefing" in row.details["said"]
 
     rig.app.runs.approve(asked.id, by="ann")
 
