@@ -26,6 +26,7 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         "missed": "missed",
         "lost": "jobs lost",
         "history": "history",
+        "memory": "memory",
         "security": "blocked text",
     },
     "zh": {
@@ -40,6 +41,7 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         "missed": "错过",
         "lost": "任务丢失",
         "history": "历史",
+        "memory": "记忆",
         "security": "已拦截",
     },
 }
@@ -52,6 +54,7 @@ _ABOUT: Mapping[str, Mapping[str, str]] = {
         "broken": "{text}",
         "lost": "{text} jobs present in the snapshot of {at} are missing",
         "history": "{text}",
+        "memory": "{text}; runs go on without it",
         "security": "{text}",
         "other": "{job}: {text}",
     },
@@ -63,6 +66,7 @@ _ABOUT: Mapping[str, Mapping[str, str]] = {
         "broken": "{text}",
         "lost": "{at} 的快照中有 {text} 个任务现已不在",
         "history": "{text}",
+        "memory": "{text}；运行不带它继续",
         "security": "{text}",
         "other": "{job}：{text}",
     },
@@ -78,6 +82,7 @@ _COMMANDS: Mapping[str, str] = {
     "missed": "hermes-cron run {job}",
     "lost": "{ref}",
     "history": "hermes-cron doctor",
+    "memory": "ls -ld {ref}",
     "security": "{ref}",
 }
 _LONGEST = 300

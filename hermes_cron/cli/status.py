@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -292,7 +293,8 @@ def _blocked(state: Cli, conn: Connection, since: datetime) -> list[Need]:
 
 
 def _of_the_home(state: Cli) -> list[Need]:
-    """What is wrong with the history, and jobs that vanished: nothing of it is in the store."""
+    """What is wrong with the history and the memory, and jobs that vanished: nothing of it is in the store."""
+    from hermes_cron.experience.memory import Target
     from hermes_cron.lost_jobs import problem
     from hermes_cron.store.overview import Need
 
@@ -301,6 +303,10 @@ def _of_the_home(state: Cli) -> list[Need]:
     if lost is not None:
         number = str(len(lost.files))
         found.append(Need(kind="lost", job="", text=number, ref=lost.command, at=lost.snapshot.at))
+    for target in Target:
+        if (fault := state.app.memory.kept(target).fault) is not None:
+            place = shlex.quote(str(state.home.root / target.path))
+            found.append(Need(kind="memory", job="", text=fault, ref=place))
     return found
 
 

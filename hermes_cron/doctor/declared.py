@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from hermes_cron.doctor.finding import Finding, Patient, failure, fine, warning
 from hermes_cron.errors import ConfigError, HermesCronError, SecretInPlainSight, VaultError
+from hermes_cron.experience.memory import Target
 from hermes_cron.memory_providers import NONE
 from hermes_cron.settings import Settings
 
@@ -21,7 +22,16 @@ def settings(patient: Patient) -> Iterator[Finding]:
         yield failure("error", f"${{EDITOR:-vi}} {shlex.quote(str(patient.home.config))}", error=error.message)
         return
     yield fine("settings", zone=found.timezone)
+    yield from _memory(patient)
     yield from _second_memory(patient, found)
+
+
+def _memory(patient: Patient) -> Iterator[Finding]:
+    """Runs go on without what they cannot read of it."""
+    for target in Target:
+        if (fault := patient.app.memory.kept(target).fault) is not None:
+            place = shlex.quote(str(patient.home.root / target.path))
+            yield failure("error", f"ls -ld {place}", error=fault)
 
 
 def _second_memory(patient: Patient, settings: Settings) -> Iterator[Finding]:

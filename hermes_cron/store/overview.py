@@ -44,9 +44,10 @@ _NO_ANSWER = (*_NOT_A_JOB_S, DeliveryKind.LEARNED, DeliveryKind.SECURITY)
 """Messages whose arrival says nothing of one before them: they go out beside a report, not in its place."""
 
 Kind = Literal[
-    "approval", "run", "checks", "incident", "delivery", "held", "broken", "missed", "security", "lost", "history"
+    "approval", "run", "checks", "incident", "delivery", "held", "broken", "missed", "security", "lost", "history",
+    "memory",
 ]  # fmt: skip
-"""The last three are of the home, not of a job: ``status`` adds them."""
+"""The last four are of the home, not of a job: ``status`` adds them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

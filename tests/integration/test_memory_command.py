@@ -450,3 +450,14 @@ def test_the_command_that_brings_an_entry_back_brings_it_back_where_it_was_and_a
     command = err.split("bring it back: ")[1].split("     see: ")[0]
     assert said(*in_a_shell(command))[0] == 0
     assert file.read_bytes() == before
+
+
+def test_a_memory_that_runs_go_on_without_is_told_by_status_and_doctor(home: Home, said: Said) -> None:
+    assert "runs go on without it" not in said("status")[1]
+    memory(home).mkdir(parents=True)
+    _, shown, _ = said("status")
+    assert "memories/MEMORY.md is no plain file; runs go on without it" in shown
+    assert f"ls -ld {memory(home)}" in shown
+    code, found, _ = said("doctor")
+    assert code == 1
+    assert f"ls -ld {memory(home)}" in found
