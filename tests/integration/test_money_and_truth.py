@@ -105,6 +105,8 @@ def well(ran: Ran) -> Ran:
 def settle_in(serve: Serving, base_url: str, receiver: Receiver, folder: Path) -> None:
     """init, a model and its price, two targets, a job, and the keys that a person writes into its file."""
     well(serve.cli("init", "--tz", "UTC", "--no-input"))
+    for of_the_home in ("nightly-curator", "consolidate-memory"):  # whose nights would be in the sums
+        well(serve.cli("remove", of_the_home, "-y"))
     well(serve.cli("model", "set", "stub-model", "--base-url", base_url))
     well(serve.cli("config", "set", *(f'prices."stub-model".{key}={value}' for key, value in PRICE.items())))
     well(serve.cli("targets", "add", "book", "--kind", "file", "--path", "reports.md"))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_cron import files
 from hermes_cron.snapshots.verify import verify
 from tests import snapshots_rig as rig
 from tests.conftest import clean_env
@@ -165,15 +166,15 @@ def test_a_full_disk_in_the_middle_of_putting_into_place_is_finished_later(
     root = tmp_path / "home"
     furnish(root)
     snapshots = rig.repository(root)
-    replace, count = os.replace, iter(range(100))
+    exchange, count = files.exchange, iter(range(100))
 
-    def full(source: bytes, target: bytes) -> None:
-        if isinstance(target, bytes) and next(count) == 3:
+    def full(one: bytes, other: bytes) -> bool:
+        if next(count) == 3:
             raise OSError(28, "No space left on device")
-        replace(source, target)
+        return exchange(one, other)
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", full)
+        patch.setattr(files, "exchange", full)
         with pytest.raises(SnapshotFailed, match="the next command finishes it"):
             snapshots.change(rig.run(), {f"jobs/{number}.md": Write(b"new\n") for number in range(8)})
     assert len({(root / f"jobs/{number}.md").read_bytes() == b"new\n" for number in range(8)}) == 2

@@ -126,7 +126,7 @@ def test_what_came_into_the_vault_since_does_not_come_back(cli: Run, past: Past,
 
 
 def test_of_many_conflicts_some_are_shown_and_all_are_named(cli: Run, past: Past) -> None:
-    names = [f"memories/{number}.md" for number in range(5)]
+    names = [f"skills/db/tidy/{number}.md" for number in range(5)]  # of the memory, entries are merged
     past.by_run("r1", dict.fromkeys(names, "run\n"))
     for name in names:
         past.put(name, "hand\n")
