@@ -39,10 +39,23 @@ class SkillReading:
 
     def __init__(self, app: App) -> None:
         self._app = app
+        self._read: tuple[object, Mapping[str, SkillRecord]] | None = None
 
     def index(self, prompt: str, named: Sequence[str]) -> SkillIndex:
         """The block for the system prompt of a run; ``named`` are the skills that its job names."""
-        return self._app.skill_indexer.index(self._app.read_skills(), prompt, named=named, records=self.records())
+        return self._app.skill_indexer.index(self._app.read_skills(), prompt, named=named, records=self._lately())
+
+    def _lately(self) -> Mapping[str, SkillRecord]:
+        """The same records, summed again only after something was added: they cost more than the rest of a prompt."""
+        from hermes_cron.store import skill_uses
+
+        if not self._app.home.store.exists():
+            return {}
+        with self._app.store.read() as conn:
+            mark = (skill_uses.mark(conn), self._app.settings_now.curator)
+        if self._read is None or self._read[0] != mark:
+            self._read = mark, self.records()
+        return self._read[1]
 
     def door(self, author: Author) -> SkillDoor:
         """Skills to look at for one author. Who may write adds ``write`` and ``probe``."""

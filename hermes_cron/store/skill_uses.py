@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Integer, RowMapping, bindparam, cast, delete, func, select
+from sqlalchemy import Connection, Integer, RowMapping, bindparam, cast, delete, func, or_, select
 from sqlalchemy.dialects.sqlite import insert
 
 from hermes_cron.domain.ending import Ending
@@ -165,6 +165,24 @@ def _add(conn: Connection, skill: str, job_uid: str | None, more: Mapping[str, A
         name: _totals.c[name] + new.excluded[name] if name in start else new.excluded[name] for name in more
     }  # fmt: skip
     conn.execute(new.on_conflict_do_update(index_elements=["skill", "job_uid"], set_=raised))
+
+
+_MARK = Prepared(
+    select(
+        select(func.min(_uses.c.number)).scalar_subquery(),
+        select(func.max(_uses.c.number)).scalar_subquery(),
+        select(func.max(_learned.c.number)).scalar_subquery(),
+        select(func.count())
+        .select_from(_learned)
+        .where(or_(*(_learned.c.state == state.value for state in _STOOD)))
+        .scalar_subquery(),
+    )
+)
+
+
+def mark(conn: Connection) -> tuple[object, ...]:
+    """Another one says that ``records`` may say something else."""
+    return tuple(_MARK.first(conn, {}) or ())
 
 
 def records(conn: Connection, *, job_uid: str | None = None) -> dict[str, SkillRecord]:
