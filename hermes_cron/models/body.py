@@ -42,7 +42,7 @@ class BodyWriter:
         head[endpoint.output_limit] = limit
         head.update(given)
         if header.tools:
-            head["tools"] = [_plain(tool) for tool in header.tools]
+            head["tools"] = header.tools
         if endpoint.stream:
             head["stream"] = True
             head["stream_options"] = {"include_usage": True}
@@ -62,20 +62,18 @@ class BodyWriter:
 
 def _dumps(value: object) -> bytes:
     """Lone surrogates, which no UTF-8 text may hold, go out escaped."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+        return json.dumps(value, separators=(",", ":"), default=_plain).encode()
 
 
-def _plain(value: Any) -> Any:
-    """Read-only mappings as dicts: json knows only those."""
+def _plain(value: object) -> object:
+    """Read-only mappings as dicts: json knows only those. Asked for what it does not know, not for every value."""
     if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is no JSON")
 
 
 def _sendable(message: Message) -> Message:
