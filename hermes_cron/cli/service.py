@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,7 +14,7 @@ from hermes_cron.cli.context import Cli, cli
 from hermes_cron.errors import ConfigError, Usage
 
 if TYPE_CHECKING:
-    from hermes_cron.service.host import Standing
+    from hermes_cron.service.host import Standing, Step
     from hermes_cron.service.units import Plan
 
 app = typer.Typer(help="The scheduler as a service of systemd.", add_completion=False, no_args_is_help=True)
@@ -103,11 +104,7 @@ def install(
         state.out("\n".join(f"# {plan.folder / name}\n{text}" for name, text in units.render(plan).items()).rstrip())
         state.out("\n".join([f"\n{texts['would']}", *(f"  {step}" for step in steps)]))
         return
-    host.refuse_wrong_user(plan.manager)
-    state.note("\n".join(f"  {step}" for step in steps))
-    if not state.confirm(texts["ask"]):
-        raise typer.Exit(1)
-    host.carry_out(steps)
+    _carry_out(state, plan, steps)
     if state.json:
         state.emit_json({"installed": True, "units": sorted(units.render(plan)), "folder": str(plan.folder)})
         return
@@ -122,11 +119,7 @@ def uninstall(*, user: _UserOption = False, system: _SystemOption = False) -> No
     state, texts = cli(), _TEXTS[cli().lang]
     plan = _plan(state, _manager(user=user, system=system))
     steps = host.uninstalling(plan.manager, plan.folder)
-    host.refuse_wrong_user(plan.manager)
-    state.note("\n".join(f"  {step}" for step in steps))
-    if not state.confirm(texts["ask"]):
-        raise typer.Exit(1)
-    host.carry_out(steps)
+    _carry_out(state, plan, steps)
     if state.json:
         state.emit_json({"installed": False, "home": str(plan.home)})
         return
@@ -148,6 +141,17 @@ def status() -> None:
         lines = [(texts["manager"], each.manager.value), (texts["unit"], unit), (texts["enabled"], each.enabled)]
         state.out(output.facts([*lines, (texts["active"], each.active)]))
     raise typer.Exit(0 if any(each.active == "active" for each in found) else 1)
+
+
+def _carry_out(state: Cli, plan: Plan, steps: Sequence[Step]) -> None:
+    """Once a person has seen the steps and said yes."""
+    from hermes_cron.service import host
+
+    host.refuse_wrong_user(plan.manager)
+    state.note("\n".join(f"  {step}" for step in steps))
+    if not state.confirm(_TEXTS[state.lang]["ask"]):
+        raise typer.Exit(1)
+    host.carry_out(steps)
 
 
 def _as_json(each: Standing) -> dict[str, object]:
