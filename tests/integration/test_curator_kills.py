@@ -6,17 +6,13 @@ and is killed by itself with SIGKILL. Thirty steps, drawn by a seed; ``HERMES_CR
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import os
 import random
 import shutil
 import signal
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,8 +22,8 @@ from hermes_cron.snapshots.verify import verify
 from hermes_cron.store.runs import Start
 from tests.conftest import RunCli
 from tests.curator_rig import DAY, NOON, Rig
+from tests.dying import dies
 
-STEPS = ("open", "write", "fsync", "rename", "replace", "link", "mkdir", "unlink", "rmdir", "fchmod", "ftruncate")
 EVERY = os.environ.get("HERMES_CRON_EVERY_KILL") == "1"
 SAMPLE = 30
 ON = 3
@@ -61,50 +57,23 @@ def prepared(root: Path) -> None:
 
 def night(root: Path, *, fail_at: int | None) -> tuple[int, int]:
     """A run in a process of its own, as ``curator run`` has it: how it ended, and how many steps it made."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        with contextlib.suppress(BaseException):
-            os.close(read)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
-            rig = at_night(root)
-            start = Start(job=rig.app.curator.job(), job_uid=None, actor="test")
-            say, counted = os.write, _dying(fail_at)
+
+    def work() -> Callable[[], None]:
+        rig = at_night(root)
+        start = Start(job=rig.app.curator.job(), job_uid=None, actor="test")
+
+        def run() -> None:
             rig.app.runs.here(start, cancel=Halt(), begun=lambda _: None, emit=lambda *_: None)
-            say(write, str(counted()).encode())
-            os._exit(0)
-        os._exit(70)
-    os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        said = pipe.read()
-    _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status), int(said or 0)
+
+        return run
+
+    return dies(work, at=fail_at)
 
 
 def at_night(root: Path) -> Rig:
     rig = Rig(root)
     rig.clock.set(NOON + 31 * DAY)
     return rig
-
-
-def _dying(fail_at: int | None) -> Callable[[], int]:
-    numbers, made = itertools.count(1), [0]
-
-    def wrapped(step: Callable[..., Any], *, counts: Callable[..., bool] = lambda *_: True) -> Callable[..., Any]:
-        def call(*args: Any, **more: Any) -> Any:
-            if counts(*args):
-                made[0] = number = next(numbers)
-                if number == fail_at:
-                    os.kill(os.getpid(), signal.SIGKILL)
-            return step(*args, **more)
-
-        return call
-
-    for name in STEPS:
-        counts = (lambda _, flags, *__: bool(flags & (os.O_CREAT | os.O_TRUNC))) if name == "open" else None
-        step = getattr(os, name)
-        setattr(os, name, wrapped(step) if counts is None else wrapped(step, counts=counts))
-    return lambda: made[0]
 
 
 @pytest.fixture(scope="module")
